@@ -1,0 +1,156 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/stages"
+)
+
+// Care: workers die and are replaced, items are tried again, or fail for good.
+
+const (
+	// maxAttempts is how often an item is tried that costs its worker.
+	maxAttempts = 3
+	// maxInARow is how many workers may be replaced in a row without one item finished in between: then the stage is at
+	// fault, not the items, whatever the policy says.
+	maxInARow = 10
+)
+
+// HandleFailure is protoactor's door for supervision; it runs in the stage's goroutine. The piece of the dead
+// incarnation comes as message: it is in the ledger, and complete up to the item that cost the worker.
+func (s *stage) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, message any) {
+	p, _ := message.(*piece)
+	if p == nil {
+		// Not user code: the worker's own handling of a message has failed.
+		s.run.fail(fmt.Errorf("stage %q: bug in a worker: %v", s.spec.Name, reason))
+		s.abort()
+		return
+	}
+	if s.aborted || s.over {
+		sup.StopChildren(child)
+		return
+	}
+	s.stats.restarts.Add(1)
+	s.inARow++
+	sup.RestartChildren(child)
+	s.run.event(Restarted{Stage: s.spec.Name, Worker: p.worker, Err: p.err})
+	s.returned(p)
+	s.revoke(p.worker)
+	if !s.aborted && s.spec.Holds {
+		s.restore()
+	}
+	s.turn()
+}
+
+// judge decides what becomes of the item at which a piece has failed, or of its flush.
+func (s *stage) judge(p *piece) {
+	err := p.err
+	p.err = nil
+	if s.ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		s.lost = append(s.lost, p) // the function was told to end: this says nothing about the item
+		return
+	}
+	switch {
+	case p.died && s.inARow > maxInARow:
+		s.doom(p, fmt.Errorf("stage %q: %d workers lost in a row: %w", s.spec.Name, s.inARow, err))
+	case p.unopened:
+		if errors.Is(err, stages.ErrFatal) {
+			s.doom(p, fmt.Errorf("stage %q: %w", s.spec.Name, err))
+			return
+		}
+		s.lost = append(s.lost, p)
+	case p.flushing:
+		s.judgeFlush(p, err)
+	default:
+		s.judgeItem(p, err)
+	}
+}
+
+func (s *stage) judgeFlush(p *piece, err error) {
+	if s.flushFails++; p.died && s.flushFails < maxAttempts {
+		s.lost = append(s.lost, p)
+		return
+	}
+	s.doom(p, fmt.Errorf("stage %q: flush: %w", s.spec.Name, err))
+}
+
+func (s *stage) judgeItem(p *piece, err error) {
+	p.attempt++
+	if p.died && p.attempt < maxAttempts {
+		s.stats.retries.Add(1)
+		s.run.event(Retried{Stage: s.spec.Name, Item: s.itemID(p), Attempt: p.attempt, Err: err})
+		s.lost = append(s.lost, p)
+		return
+	}
+	item := &stages.ItemError{Stage: s.spec.Name, Item: s.itemID(p), Attempts: p.attempt, Err: err}
+	failed := s.stats.failed.Add(1)
+	s.stats.finished.Add(1)
+	s.settleFailed(p)
+	s.run.event(Failed{Err: item, Budget: failed})
+	switch {
+	case errors.Is(err, stages.ErrFatal), s.spec.Policy == (plan.Policy{}):
+		s.doom(p, item)
+		return
+	case !s.withinBudget(false):
+		s.doom(p, s.overBudget(item))
+		return
+	}
+	// Skipped: its place leaves the stage, and the rest goes on.
+	p.from++
+	p.attempt, p.resume = 0, plan.Partial{}
+	s.place(p, out{inputs: 1})
+	if p.from < p.to || p.flush != plan.NoFlush {
+		s.lost = append(s.lost, p)
+	} else {
+		p.done = true
+	}
+}
+
+func (s *stage) itemID(p *piece) stages.ID {
+	return stages.IDOf(s.run.graph, p.lot.chunk.Head().IDs.At(p.from))
+}
+
+// settleFailed says in the account that the item at which p stands has failed.
+func (s *stage) settleFailed(p *piece) {
+	var t plan.Tally
+	if f := p.resume.Family; f != nil {
+		f.Settle(&t, plan.Failed) // what was handed on of it goes its way
+	} else {
+		t.Settle(&p.lot.chunk.Head().IDs, p.from, p.from+1, plan.Failed)
+	}
+	s.run.account.Add(&t)
+}
+
+// probation is how many items a stage finishes before a fraction of failures is judged.
+const probation = 100
+
+func (s *stage) withinBudget(final bool) bool {
+	return s.spec.Policy.Tolerates(s.stats.failed.Load(), s.stats.finished.Load(), probation, final)
+}
+
+// overBudget is the error of a stage that has failed too often; last is the item that was one too many, or nil when the
+// stage is through.
+func (s *stage) overBudget(last *stages.ItemError) error {
+	err := fmt.Errorf("stage %q: %d of %d items failed: %w", s.spec.Name, s.stats.failed.Load(), s.stats.finished.Load(), stages.ErrBudget)
+	if last != nil {
+		return fmt.Errorf("%w; the last: %w", err, last)
+	}
+	return err
+}
+
+// doom fails the run at p: an ordered stage first hands on what comes before.
+func (s *stage) doom(p *piece, err error) {
+	s.run.fail(err)
+	p.doom = true
+	if s.doomed == nil || p.before(s.doomed) {
+		s.doomed = p
+	}
+	if !s.spec.Ordered {
+		s.abort()
+	}
+}

@@ -1,0 +1,203 @@
+package actors
+
+import (
+	"time"
+
+	"github.com/weirflow/weir/internal/plan"
+)
+
+// returned takes a piece back from its worker.
+func (s *stage) returned(p *piece) {
+	s.workers[p.worker].depth--
+	if s.aborted || s.over {
+		if p.out != nil {
+			p.out.Free()
+		}
+		return
+	}
+	p.state.Store(home)
+	n := p.reached - p.from
+	s.observe(p, n)
+	s.advance(p, p.reached, out{chunk: p.out}, p.dropped, p.held)
+	p.out, p.resume = nil, p.open
+	if n > 0 && p.replays == 0 {
+		s.inARow = 0
+	}
+	if s.spec.Serial && (p.err != nil || p.from < p.to) {
+		s.revoke(p.worker) // what waited behind it must not overtake it
+	}
+	switch {
+	case p.err != nil:
+		s.judge(p)
+	case p.from < p.to: // called back, or full of outputs: the rest is handed out anew
+		p.single = p.late && s.spec.Mailbox > 1
+		s.lost = append(s.lost, p)
+	default:
+		p.done = true
+		if p.flush != plan.NoFlush {
+			s.flushFails = 0
+		}
+	}
+	if s.aborted {
+		return
+	}
+	s.release(p)
+	if s.spec.Serial && len(s.lost) > 1 {
+		s.relist()
+	}
+	s.watchHeld()
+}
+
+// advance moves p to item reached and places the result of what lies before.
+func (s *stage) advance(p *piece, reached int, o out, dropped, held int) {
+	n := reached - p.from
+	if dropped > 0 {
+		s.stats.filtered.Add(int64(dropped))
+	}
+	if n > 0 {
+		s.stats.finished.Add(int64(n))
+		p.attempt, p.resume = 0, plan.Partial{}
+	}
+	o.inputs = n
+	if s.spec.Holds {
+		before := s.keptItems
+		s.keep(p, p.from, reached, held)
+		o.inputs = n + before - held
+		if held > 0 && (before == 0 || held < before+n) {
+			s.heldSince = s.run.clock()
+		}
+	}
+	p.from = reached
+	if o.chunk != nil {
+		o.chunk.Head().Epoch = p.epoch
+	}
+	s.place(p, o)
+}
+
+// place puts a result where it waits for its turn.
+func (s *stage) place(p *piece, o out) {
+	if s.spec.Ordered || p.era != s.outEra {
+		p.outs = append(p.outs, o)
+		return
+	}
+	s.outbox.push(o)
+}
+
+// release moves what is ready to the outbox: in order, or, if the stage is not ordered, up to the end of the epoch.
+func (s *stage) release(p *piece) {
+	if s.spec.Ordered {
+		s.releaseHead()
+		return
+	}
+	switch {
+	case p.doom:
+		s.abort()
+		return
+	case p.done && p.era == s.outEra:
+		s.unlink(p)
+	}
+	s.releaseMarks()
+}
+
+// releaseMarks ends the epochs of which everything is out.
+func (s *stage) releaseMarks() {
+	for s.head != nil && s.head.mark {
+		s.releaseMark(s.head)
+		s.releaseEra()
+	}
+}
+
+// releaseHead is the order of an ordered stage: one look per piece.
+func (s *stage) releaseHead() {
+	for h := s.head; h != nil; h = s.head {
+		for i := range h.outs {
+			s.outbox.push(h.outs[i])
+			h.outs[i] = out{}
+		}
+		h.outs = h.outs[:0]
+		switch {
+		case h.doom:
+			s.abort()
+			return
+		case !h.done:
+			return
+		case h.mark:
+			s.releaseMark(h)
+		default:
+			s.unlink(h)
+		}
+	}
+}
+
+// releaseMark ends an epoch: everything before it is in the outbox.
+func (s *stage) releaseMark(p *piece) {
+	c := s.spec.Pool.Get(0)
+	c.Head().Epoch, c.Head().Last = p.epoch, true
+	s.outEra++
+	s.outbox.push(out{chunk: c, inputs: 1})
+	s.unlink(p)
+}
+
+// releaseEra lets go of the results of the epoch that has just begun.
+func (s *stage) releaseEra() {
+	for p := s.head; p != nil && !p.mark; {
+		next := p.next
+		for i := range p.outs {
+			s.outbox.push(p.outs[i])
+			p.outs[i] = out{}
+		}
+		p.outs = p.outs[:0]
+		if p.doom {
+			s.abort()
+			return
+		}
+		if p.done {
+			s.unlink(p)
+		}
+		p = next
+	}
+}
+
+// observe learns from a piece how long an item takes. An isolated outlier is a preemption more often than a slow item:
+// one sample moves the estimate at most threefold.
+func (s *stage) observe(p *piece, n int) {
+	s.stats.busy.Add(int64(p.busy))
+	if n == 0 {
+		return
+	}
+	x := float64(p.busy)/float64(n) + 0.5
+	if s.service == 0 {
+		s.service = x
+	} else {
+		s.service += (min(x, 8*s.service) - s.service) / 4
+	}
+}
+
+// watchHeld arms the timer of MaxWait while something is held.
+func (s *stage) watchHeld() {
+	if s.spec.MaxWait == 0 || s.holding || s.keptItems == 0 || s.over {
+		return
+	}
+	s.holding = true
+	wait := s.spec.MaxWait - (s.run.clock() - s.heldSince)
+	if s.holdTimer == nil {
+		s.holdTimer = time.AfterFunc(wait, func() { s.run.send(s.self, &waited{}) })
+	} else {
+		s.holdTimer.Reset(wait)
+	}
+}
+
+// waitedFor flushes what has been held for MaxWait.
+func (s *stage) waitedFor() {
+	if s.keptItems == 0 || s.over {
+		return
+	}
+	if s.run.clock()-s.heldSince < s.spec.MaxWait {
+		s.watchHeld()
+		return
+	}
+	p := s.newPiece()
+	p.flush, p.era, p.epoch = plan.FlushHeld, s.cutEra, s.kept[0].lot.chunk.Head().Epoch
+	s.link(p)
+	s.lost = append(s.lost, p)
+}

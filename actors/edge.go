@@ -1,0 +1,111 @@
+package actors
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/weirflow/weir/internal/plan"
+)
+
+// An edge joins two stages. Its credit is absolute: the number of places that the producer may ever have taken. It lies
+// in the edge, and the edge itself is the message that says "look again": at most one is under way, so credits are
+// never queued and never allocated. It is sent only to a producer that has said it is starved.
+type edge struct {
+	limit   atomic.Uint64
+	pending atomic.Bool // a message is under way
+	starved atomic.Bool
+	up      *actor.PID // the producer; immutable once data flows
+	sys     *actor.ActorSystem
+}
+
+func (*edge) control() {}
+
+// grant is called by the consumer.
+func (e *edge) grant(limit uint64) {
+	e.limit.Store(limit)
+	if e.starved.Swap(false) && e.pending.CompareAndSwap(false, true) {
+		e.sys.Root.Send(e.up, e)
+	}
+}
+
+// credit returns how many places the producer, which has taken sent, may take now. If there are none it announces that
+// it waits, and looks again: whatever comes after that is a message.
+func (e *edge) credit(sent uint64) int {
+	if n := e.limit.Load() - sent; n > 0 {
+		return int(n)
+	}
+	e.starved.Store(true)
+	return int(e.limit.Load() - sent)
+}
+
+// Half a window should last about half a millisecond: between these two, the window stays as it is.
+const (
+	grantFast = 500 * time.Microsecond
+	grantSlow = 2 * time.Millisecond
+)
+
+// firstRoom is the waiting room before anything is known of the flow.
+const firstRoom = 8
+
+// roomBytes bounds a waiting room that follows the flow, where the size of items is known.
+const roomBytes = 32 << 20
+
+// A window is the consumer's side of the credit: how far the limit may be ahead of what has left.
+//
+// It follows the flow, not the service time: whatever limits the flow, this stage or something below it, the room
+// holds about a millisecond of it. Windows by service time let a cheap stage in front of a slow one fill up.
+type window struct {
+	granted     uint64
+	size        int
+	least, most int // equal when the room is fixed
+	last        time.Duration
+	clock       func() time.Duration
+}
+
+// newWindow sizes the window for a stage of mailbox items at once, which may hold held items back.
+func newWindow(mailbox, held, buffer int, clock func() time.Duration) window {
+	base := mailbox + held
+	w := window{least: base + 2, most: base + 1024, size: base + firstRoom, clock: clock}
+	if buffer != plan.Flow {
+		w.size = base + buffer
+		w.least, w.most = w.size, w.size
+	}
+	w.granted = uint64(w.size)
+	return w
+}
+
+// next returns the limit to grant when left places have left, and false if it is not yet time: limits move by half
+// windows. There is one look at the clock per grant.
+func (w *window) next(left uint64) (uint64, bool) {
+	limit := left + uint64(w.size)
+	if limit <= w.granted || (limit-w.granted)*2 < uint64(w.size) {
+		return 0, false
+	}
+	if w.least < w.most {
+		now := w.clock()
+		switch d := now - w.last; {
+		case d < grantFast:
+			w.size = min(2*w.size, w.most)
+		case d > grantSlow:
+			w.size = max(w.size/2, w.least)
+		}
+		w.last = now
+		if limit = left + uint64(w.size); limit <= w.granted {
+			return 0, false
+		}
+	}
+	w.granted = limit
+	return limit, true
+}
+
+// weigh bounds a room that follows the flow to roomBytes, given the size of some items that came.
+func (w *window) weigh(bytes int64, items int) {
+	if w.least == w.most || bytes == 0 {
+		return
+	}
+	room := int(min(roomBytes*int64(items)/bytes, 1024))
+	w.most = max(w.least, w.least-2+room)
+	w.size = min(w.size, w.most)
+}

@@ -1,0 +1,315 @@
+package actors
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/weirflow/weir/internal/plan"
+)
+
+// The ledger: what is in the stage's custody, in input order, until its result has left.
+
+// A lot is a chunk in custody, cut into pieces from the front. It is freed when all of it has been let go.
+type lot struct {
+	chunk plan.Chunk
+	seq   uint64 // of lots, for comparing positions
+	cut   int    // items cut off
+	open  int    // pieces and held ranges that refer to it
+	last  bool   // an epoch ends behind it, and that mark has not been cut
+}
+
+// A piece is what a worker gets: items [from, to) of a lot, or a flush, or both. It stays in the ledger, in input
+// order, until its result is committed; the worker only borrows it. The same piece is the message there and back.
+type piece struct {
+	prev, next *piece // the ledger; owned by the stage
+	lot        *lot   // nil: no items
+	from, to   int
+	epoch      int
+	era        int  // epochs' ends cut before it
+	mark       bool // an epoch ends here
+	flush      plan.Flush
+	attempt    int          // attempts at item from that have failed
+	replays    int          // times that the items were given to an aggregator before
+	resume     plan.Partial // of item from
+	outs       []out        // results that wait for their turn
+	done       bool
+	doom       bool // the run fails here, once all before it is out
+
+	worker int  // who has it, or had it
+	tick   int  // when it was handed out
+	late   bool // it has been called back
+	single bool // the rest of one that was: no estimate is trusted, it goes out one by one
+
+	state atomic.Int32
+	work  atomic.Pointer[plan.Work] // while user code is at it
+
+	// Written by the worker between receipt and return.
+	reached  int // first item not done
+	out      plan.Chunk
+	held     int
+	dropped  int
+	open     plan.Partial // of item reached
+	err      error        // of item reached, or of the flush
+	flushing bool         // err is that of a flush
+	unopened bool         // err is that of open
+	fresh    bool         // nothing is queued before it
+	died     bool         // err cost the worker
+	busy     time.Duration
+}
+
+func (*piece) control() {}
+
+// States of a piece: at home with the stage, or sent; the worker takes what is queued, the stage may revoke it until
+// then.
+const (
+	home int32 = iota
+	queued
+	taken
+	revoked
+)
+
+// An out is a result, and how many places of the input leave the stage with it.
+type out struct {
+	chunk  plan.Chunk // nil: nothing came of the inputs
+	pos    int        // items sent
+	inputs int
+	door   *door // to be opened when it has left
+}
+
+// before reports whether p comes before q in input order.
+func (p *piece) before(q *piece) bool {
+	if p.lot == nil || q.lot == nil || p.lot == q.lot && p.from == q.from {
+		return false
+	}
+	return p.lot.seq < q.lot.seq || p.lot.seq == q.lot.seq && p.from < q.from
+}
+
+// items returns the number of items not done.
+func (p *piece) items() int { return p.to - p.from }
+
+// A span is a stretch of items that an aggregator still holds.
+type span struct {
+	lot      *lot
+	from, to int
+	replays  int
+}
+
+// take brings a chunk into custody. Small ones are joined: a chunk is whatever is pending.
+func (s *stage) take(c plan.Chunk) {
+	h := c.Head()
+	n, places := c.Len(), plan.Places(c)
+	s.stats.in.Add(int64(n))
+	s.waiting += places
+	if k := len(s.lots); k > 0 {
+		l := s.lots[k-1]
+		if l.cut == 0 && !l.last && n <= 64 && l.chunk.Room() >= n && l.chunk.Head().Epoch == h.Epoch {
+			l.chunk.Append(c, 0, n)
+			l.last = h.Last
+			c.Free()
+			return
+		}
+	}
+	l := s.newLot()
+	s.seq++
+	*l = lot{chunk: c, seq: s.seq, last: h.Last}
+	s.lots = append(s.lots, l)
+}
+
+// cut takes a piece's worth off the front: one item as long as nothing is known of how long one takes. A mark is a piece
+// of its own.
+func (s *stage) cut() *piece {
+	l := s.lots[0]
+	p := s.newPiece()
+	p.era, p.epoch = s.cutEra, l.chunk.Head().Epoch
+	if rest := l.chunk.Len() - l.cut; rest > 0 {
+		k := min(s.pieceSize(), rest)
+		p.lot, p.from, p.to = l, l.cut, l.cut+k
+		l.cut += k
+		l.open++
+		s.waiting -= k
+	} else {
+		l.last = false
+		p.mark, p.done = true, !s.spec.Holds
+		if s.spec.Holds {
+			if p.flush = plan.FlushHeld; s.spec.DropLast {
+				p.flush = plan.DropHeld
+			}
+		}
+		s.cutEra++
+		s.waiting--
+	}
+	if l.cut == l.chunk.Len() && !l.last {
+		s.lots[0] = nil
+		if s.lots = s.lots[1:]; len(s.lots) == 0 {
+			s.lots = s.lots[:0:cap(s.lots)]
+		}
+		s.freeLot(l)
+	}
+	s.link(p)
+	return p
+}
+
+// recut takes a piece's worth off the first of the lost; the rest becomes a piece of its own behind it.
+func (s *stage) recut() *piece {
+	p := s.lost[0]
+	k := s.pieceSize()
+	if p.single {
+		k = 1
+	}
+	if p.items() <= k {
+		s.lost = s.lost[1:]
+		return p
+	}
+	q := s.newPiece()
+	q.prev, q.next, q.lot, q.from, q.to = p, p.next, p.lot, p.from+k, p.to
+	q.epoch, q.era, q.single, q.replays = p.epoch, p.era, p.single, p.replays
+	q.mark, q.flush, p.mark, p.flush = p.mark, p.flush, false, plan.NoFlush
+	p.to, p.next = q.from, q
+	if q.next != nil {
+		q.next.prev = q
+	} else {
+		s.tail = q
+	}
+	p.lot.open++
+	s.lost[0] = q
+	return p
+}
+
+// replace puts a new piece in the place of a revoked one, which still lies in a mailbox.
+func (s *stage) replace(p *piece) *piece {
+	q := s.newPiece()
+	q.prev, q.next, q.lot, q.from, q.to, q.mark, q.flush = p.prev, p.next, p.lot, p.from, p.to, p.mark, p.flush
+	q.epoch, q.era, q.attempt, q.replays, q.resume, q.single = p.epoch, p.era, p.attempt, p.replays, p.resume, p.single
+	q.outs = append(q.outs, p.outs...)
+	if q.prev != nil {
+		q.prev.next = q
+	} else {
+		s.head = q
+	}
+	if q.next != nil {
+		q.next.prev = q
+	} else {
+		s.tail = q
+	}
+	return q
+}
+
+func (s *stage) link(p *piece) {
+	p.prev = s.tail
+	if s.tail != nil {
+		s.tail.next = p
+	} else {
+		s.head = p
+	}
+	s.tail = p
+}
+
+// unlink lets go of a piece whose results are out.
+func (s *stage) unlink(p *piece) {
+	if p.prev != nil {
+		p.prev.next = p.next
+	} else {
+		s.head = p.next
+	}
+	if p.next != nil {
+		p.next.prev = p.prev
+	} else {
+		s.tail = p.prev
+	}
+	if p.lot != nil {
+		p.lot.open--
+		s.freeLot(p.lot)
+	}
+	if len(s.spare) < cap(s.spare) {
+		s.spare = append(s.spare, p)
+	}
+}
+
+func (s *stage) newPiece() *piece {
+	n := len(s.spare)
+	if n == 0 {
+		return &piece{}
+	}
+	p := s.spare[n-1]
+	s.spare = s.spare[:n-1]
+	p.prev, p.next, p.lot, p.outs, p.out, p.err = nil, nil, nil, p.outs[:0], nil, nil
+	p.from, p.to, p.attempt, p.replays, p.flush, p.resume, p.open = 0, 0, 0, 0, plan.NoFlush, plan.Partial{}, plan.Partial{}
+	p.mark, p.done, p.doom, p.late, p.single = false, false, false, false, false
+	p.held, p.dropped = 0, 0
+	p.state.Store(home)
+	return p
+}
+
+func (s *stage) newLot() *lot {
+	if n := len(s.spareLots); n > 0 {
+		l := s.spareLots[n-1]
+		s.spareLots = s.spareLots[:n-1]
+		return l
+	}
+	return &lot{}
+}
+
+func (s *stage) freeLot(l *lot) {
+	if l.open > 0 || l.last || l.chunk == nil || l.cut < l.chunk.Len() {
+		return
+	}
+	l.chunk.Free()
+	l.chunk = nil
+	if len(s.spareLots) < cap(s.spareLots) {
+		s.spareLots = append(s.spareLots, l)
+	}
+}
+
+// keep remembers that the last n items of the stage are held, of which p's [from, to) are the latest.
+func (s *stage) keep(p *piece, from, to, n int) {
+	if to > from {
+		p.lot.open++
+		s.kept = append(s.kept, span{p.lot, from, to, p.replays})
+	}
+	s.keptItems += to - from
+	gone := s.keptItems - n
+	s.keptItems = n
+	for gone > 0 {
+		k := &s.kept[0]
+		if m := k.to - k.from; m > gone {
+			k.from += gone
+			break
+		} else {
+			gone -= m
+		}
+		k.lot.open--
+		s.freeLot(k.lot)
+		s.kept = s.kept[1:]
+	}
+	if len(s.kept) == 0 {
+		s.kept = s.kept[:0:cap(s.kept)]
+	}
+}
+
+// restore makes what a dead aggregator held the first thing that its successor is given.
+func (s *stage) restore() {
+	for i := len(s.kept) - 1; i >= 0; i-- {
+		k := s.kept[i]
+		p := s.newPiece()
+		p.lot, p.from, p.to, p.replays, p.next, p.epoch = k.lot, k.from, k.to, k.replays+1, s.head, k.lot.chunk.Head().Epoch
+		if s.head != nil {
+			p.era = s.head.era
+			s.head.prev = p
+		} else {
+			p.era, s.tail = s.cutEra, p
+		}
+		s.head = p
+	}
+	s.kept, s.keptItems = s.kept[:0], 0
+	s.relist()
+}
+
+// relist brings the lost into input order, which a stage whose state spans items needs.
+func (s *stage) relist() {
+	s.lost = s.lost[:0]
+	for p := s.head; p != nil; p = p.next {
+		if !p.done && p.state.Load() == home {
+			s.lost = append(s.lost, p)
+		}
+	}
+}

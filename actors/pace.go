@@ -1,0 +1,220 @@
+package actors
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// Pace: how much goes to whom, and when the estimate is not believed any more.
+
+const (
+	// pieceTime is about how long a piece should take. One costs 2 µs all in, so less would show; more would share out
+	// less evenly at the end of a burst.
+	pieceTime = float64(100 * time.Microsecond)
+	// wakeTime is how much work must wait before a further worker is woken: cheap stages don't wake the machine.
+	wakeTime = float64(50 * time.Microsecond)
+	// tickTime is how long pieces are out before somebody looks.
+	tickTime = 2 * time.Millisecond
+	// piecesAhead is how many pieces a worker may have: one in hand, one that waits, which hides the way to the stage
+	// and back.
+	piecesAhead = 2
+)
+
+// dispatch hands pieces to workers.
+func (s *stage) dispatch() {
+	for !s.aborted && (len(s.lost) > 0 || s.waiting > 0 && s.doomed == nil) {
+		if len(s.lost) == 0 && s.cutMark() {
+			continue
+		}
+		if s.doomed != nil && s.dropBehindDoom() {
+			continue
+		}
+		w := s.choose()
+		if w < 0 {
+			return
+		}
+		if len(s.lost) > 0 {
+			s.give(w, s.recut())
+		} else {
+			s.give(w, s.cut())
+		}
+	}
+}
+
+// cutMark lets an epoch's end into the ledger, if it is next and no worker has a say in it.
+func (s *stage) cutMark() bool {
+	if l := s.lots[0]; s.spec.Holds || l.cut < l.chunk.Len() {
+		return false
+	}
+	p := s.cut()
+	if s.spec.Ordered {
+		s.releaseHead()
+	} else if s.head == p {
+		s.releaseMarks()
+	}
+	return true
+}
+
+// dropBehindDoom forgets the first of the lost if it lies behind the item that fails the run.
+func (s *stage) dropBehindDoom() bool {
+	if s.lost[0].before(s.doomed) {
+		return false
+	}
+	s.lost = s.lost[1:]
+	return true
+}
+
+// choose picks a worker: one that is awake if the work that waits does not fill wakeTime, else a sleeping one.
+func (s *stage) choose() int {
+	n := s.spec.Mailbox
+	depth, want := 1, n
+	if s.service > 0 {
+		if s.service < wakeTime {
+			depth = piecesAhead
+		}
+		want = min(n, 1+int(s.service*float64(s.waiting+1)/wakeTime))
+	}
+	awake, best, asleep := 0, -1, -1
+	for i := range s.workers {
+		switch d := s.workers[i].depth; {
+		case d == 0:
+			if asleep < 0 {
+				asleep = i
+			}
+		default:
+			awake++
+			if d < depth && (best < 0 || d < s.workers[best].depth) {
+				best = i
+			}
+		}
+	}
+	if awake < want {
+		if asleep >= 0 {
+			return asleep
+		}
+		if len(s.workers) < n {
+			return s.hire()
+		}
+	}
+	return best
+}
+
+// hire adds a worker: late, so that a stage whose first worker keeps up never has a second.
+func (s *stage) hire() int {
+	i := len(s.workers)
+	h := hand{}
+	if s.spec.Streaming {
+		h.door = newDoor()
+	}
+	pid, err := s.cx.SpawnNamed(s.run.props(s.newWorker(i, h.door)), fmt.Sprintf("w%d", i))
+	if err != nil {
+		panic(err) // the name is ours alone
+	}
+	h.pid = pid
+	s.workers = append(s.workers, h)
+	return i
+}
+
+// pieceSize is the number of items in about pieceTime of work: one as long as nothing is known.
+func (s *stage) pieceSize() int {
+	if s.service == 0 {
+		return 1
+	}
+	return max(int(pieceTime/s.service), 1)
+}
+
+func (s *stage) give(w int, p *piece) {
+	h := &s.workers[w]
+	p.worker, p.out, p.err, p.died, p.late, p.tick = w, nil, nil, false, false, s.ticks
+	p.fresh = h.depth == 0
+	p.state.Store(queued)
+	if p.items() > 1 || h.depth > 0 {
+		s.arm()
+	}
+	h.depth++
+	s.cx.Send(h.pid, p)
+}
+
+func (s *stage) arm() {
+	if s.ticking || s.over || s.spec.Mailbox == 1 {
+		return // with one worker there is nobody else to give it to
+	}
+	s.ticking = true
+	if s.timer == nil {
+		s.timer = time.AfterFunc(tickTime, func() { s.run.send(s.self, &late{}) })
+	} else {
+		s.timer.Reset(tickTime)
+	}
+}
+
+// tick comes a few milliseconds after a piece of more than one item went out, and again only while there is a piece
+// that it has not judged: an idle stage has no timer, nor has one whose workers are in the middle of long items. A
+// piece that is out for two ticks is called back (it was estimated at 0.1 ms); one that waits behind it goes to
+// somebody else.
+func (s *stage) tick() {
+	if s.aborted || s.over {
+		return
+	}
+	s.ticks++
+	slow, young := false, false
+	for p := s.head; p != nil; p = p.next {
+		switch {
+		case p.done || p.late || p.state.Load() == home:
+		case p.tick >= s.ticks-1:
+			young = true
+		default:
+			p.late = true
+			if w := p.work.Load(); w != nil {
+				slow = true
+				w.Yield.Store(true)
+			}
+		}
+	}
+	if slow {
+		s.service = 0 // the estimate was wrong: hand out one by one, to everybody
+		for w := range s.workers {
+			if s.workers[w].depth > 1 {
+				s.revoke(w)
+			}
+		}
+	}
+	if young {
+		s.arm()
+	}
+}
+
+// revoke takes back what worker w has not begun. The old piece stays behind in its mailbox as a husk.
+func (s *stage) revoke(w int) {
+	for p := s.head; p != nil; p = p.next {
+		if p.worker != w || p.done {
+			continue
+		}
+		if p.state.CompareAndSwap(queued, revoked) || p.state.Load() == revoked {
+			s.workers[w].depth--
+			p = s.replace(p)
+			s.lost = append(s.lost, p)
+		}
+	}
+}
+
+// A door lets a worker of a Streaming stage hand on a part when the one before has left.
+type door struct {
+	wanted atomic.Bool
+	wake   chan struct{}
+}
+
+func newDoor() *door {
+	d := &door{wake: make(chan struct{}, 1)}
+	d.wanted.Store(true)
+	return d
+}
+
+// open is called by the stage.
+func (d *door) open() {
+	d.wanted.Store(true)
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}

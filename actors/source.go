@@ -1,0 +1,260 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/stages"
+)
+
+// A tap is what the run knows of a source: how to end it, and how far it is.
+type tap struct {
+	gate   *plan.Gate
+	ctx    context.Context // of the iterator: ends when nobody wants more
+	cancel context.CancelFunc
+	poke   func() // set by the source before the worker runs
+}
+
+func newTap(ctx context.Context) *tap {
+	t := &tap{}
+	t.ctx, t.cancel = context.WithCancel(ctx)
+	t.gate = plan.NewGate(func() { t.poke() })
+	return t
+}
+
+// A source is the stage actor of a source: it takes from the ring what credit allows. Its worker runs the user's
+// iterator.
+type source struct {
+	run   *Run
+	spec  *plan.Stage
+	stats *stageStats
+	box   *mailbox
+	tap   *tap
+	feed  plan.Feed
+	win   window // of the ring
+
+	head    uint64 // position of the ring
+	epoch   int
+	index   int64
+	outbox  outbox
+	over    bool
+	ending  bool  // the end goes out when the outbox is empty
+	deaths  int   // of the iterator at one place
+	died    int64 // that place
+	failure error // the iterator has died for good
+}
+
+// maxTake is the largest chunk that a source makes: half of the largest window.
+const maxTake = 512
+
+func newSource(r *Run, s *plan.Stage, box *mailbox, t *tap, out outbox) *source {
+	a := &source{run: r, spec: s, stats: r.stats[s.Index], box: box, tap: t, outbox: out, died: -1}
+	a.outbox.left = func(int) {}
+	a.feed = s.Feed()
+	// A place for the item in hand, none for what is held: the ring is all waiting room.
+	buffer := s.Buffer
+	if buffer != plan.Flow {
+		buffer++
+	}
+	a.win = newWindow(0, 0, buffer, r.clock)
+	a.win.most = min(a.win.most, a.feed.Size())
+	a.win.size = min(a.win.size, a.win.most)
+	t.gate.Limit(uint64(a.win.size))
+	a.win.granted = uint64(a.win.size)
+	a.feed.Bind(t.gate)
+	return a
+}
+
+func (s *source) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *poke:
+		s.pull()
+	case *edge:
+		m.pending.Store(false)
+		s.pull()
+	case *cancel:
+		s.close()
+	case *actor.Started:
+		s.outbox.start(c)
+		self := c.Self()
+		s.tap.poke = func() { s.run.send(self, &poke{}) }
+		pid, err := c.SpawnNamed(s.run.props(func(box *mailbox) actor.Actor { return &iterator{s: s, box: box} }), "w0")
+		if err != nil {
+			panic(err) // the name is ours alone
+		}
+		c.Send(pid, &begin{})
+	case *actor.Stopping:
+		s.close()
+	case *actor.Stopped:
+		s.box.close()
+	}
+}
+
+func (s *source) close() {
+	s.over = true
+	s.tap.gate.Shut()
+	s.tap.cancel()
+}
+
+// pull makes chunks of what is in the ring, as far as credit goes.
+func (s *source) pull() {
+	g := s.tap.gate
+	for !s.over {
+		if s.outbox.flush(); !s.outbox.empty() {
+			g.Sated()
+			return
+		}
+		if s.ending {
+			s.over = true
+			s.outbox.end(s.failure != nil)
+			return
+		}
+		credit := s.outbox.edge.credit(s.outbox.sent)
+		if credit <= 0 {
+			g.Sated()
+			return
+		}
+		to, m := g.Ready(s.head)
+		switch {
+		case m != nil:
+			g.Pass()
+			s.mark(m)
+		case to > s.head:
+			s.takeItems(min(int(to-s.head), credit, maxTake))
+		case s.failure != nil:
+			s.ending = true
+		default:
+			return
+		}
+	}
+}
+
+func (s *source) takeItems(n int) {
+	c := s.feed.Take(s.head, n)
+	h := c.Head()
+	h.Epoch = s.epoch
+	h.IDs.Source(s.spec.Index, s.epoch, s.index, n)
+	s.head += uint64(n)
+	s.index += int64(n)
+	s.stats.in.Add(int64(n))
+	s.win.weigh(c.Bytes(), n)
+	if limit, ok := s.win.next(s.head); ok {
+		s.tap.gate.Limit(limit)
+	}
+	s.outbox.push(out{chunk: c})
+}
+
+// mark handles what happened between two items.
+func (s *source) mark(m *plan.Mark) {
+	if m.Err != nil {
+		s.failed(m.Err)
+		return
+	}
+	if m.Epoch {
+		c := s.spec.Pool.Get(0)
+		c.Head().Epoch, c.Head().Last = s.epoch, true
+		s.outbox.push(out{chunk: c})
+		s.epoch++
+		s.index = 0
+	}
+	s.ending = m.Ends
+}
+
+// failed judges an error that the iterator has yielded.
+func (s *source) failed(err error) {
+	if errors.Is(err, stages.ErrFatal) {
+		s.fail(fmt.Errorf("stage %q: %w", s.spec.Name, err))
+		return
+	}
+	item := &stages.ItemError{Stage: s.spec.Name, Item: s.position(), Attempts: 1, Err: err}
+	s.index++
+	failed := s.stats.failed.Add(1)
+	finished := s.stats.in.Load() + failed
+	s.run.account.Lose(1)
+	s.run.event(Failed{Err: item, Budget: failed})
+	if s.spec.Policy == (plan.Policy{}) {
+		s.fail(item)
+	} else if !s.spec.Policy.Tolerates(failed, finished, probation, false) {
+		s.fail(fmt.Errorf("stage %q: %d of %d items failed: %w; the last: %w", s.spec.Name, failed, finished, stages.ErrBudget, item))
+	}
+}
+
+// fail ends the run behind what has been yielded.
+func (s *source) fail(err error) {
+	s.run.fail(err)
+	s.failure, s.ending = err, true
+	s.tap.gate.Shut()
+	s.tap.cancel()
+}
+
+func (s *source) position() stages.ID {
+	return stages.ID{Source: s.spec.Name, Epoch: s.epoch, Index: s.index}
+}
+
+// HandleFailure replaces the worker of an iterator that has panicked. The feed knows where it was; the third time there
+// is the last.
+func (s *source) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, message any) {
+	m, _ := message.(*begin)
+	if m == nil || s.over {
+		sup.StopChildren(child)
+		return
+	}
+	if at := s.tap.gate.Passed(); at != s.died {
+		s.died, s.deaths = at, 0
+	}
+	s.deaths++
+	s.stats.restarts.Add(1)
+	if s.deaths < maxAttempts {
+		s.run.event(Restarted{Stage: s.spec.Name, Err: m.died})
+		sup.RestartChildren(child)
+		s.outbox.cx.Send(child, &begin{})
+		return
+	}
+	sup.StopChildren(child)
+	s.failure = fmt.Errorf("stage %q: the iterator died %d times at one place: %w", s.spec.Name, s.deaths, m.died)
+	s.run.fail(s.failure)
+	s.pull()
+}
+
+// An iterator is a source's worker.
+type iterator struct {
+	s   *source // only what never changes
+	box *mailbox
+}
+
+func (a *iterator) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *begin:
+		a.iterate(m)
+	case *actor.Stopped:
+		a.box.close()
+	}
+}
+
+func (a *iterator) iterate(m *begin) {
+	s := a.s
+	j := s.run.jobs.enter(s.spec.Name, 0)
+	clean := false
+	defer func() {
+		s.run.jobs.leave(j)
+		if clean {
+			return
+		}
+		r := recover()
+		value := "runtime.Goexit was called"
+		if r != nil {
+			value = fmt.Sprint(r)
+		}
+		m.died = &stages.PanicError{Stage: s.spec.Name, Value: value, Stack: string(debug.Stack())}
+		if r != nil {
+			panic(r)
+		}
+	}()
+	s.feed.Run(s.tap.ctx)
+	clean = true
+}

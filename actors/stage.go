@@ -1,0 +1,192 @@
+package actors
+
+import (
+	"context"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/weirflow/weir/internal/plan"
+)
+
+// A stage is the actor of one stage that has an input. All its fields belong to the actor's goroutine, except those
+// that workers read: run, spec, stats and base never change, ctx is set before there is a worker.
+type stage struct {
+	run   *Run
+	spec  *plan.Stage
+	stats *stageStats
+	box   *mailbox
+	self  *actor.PID
+	cx    actor.Context
+
+	ctx    context.Context // ends with the stage
+	cancel context.CancelFunc
+
+	in   *edge
+	win  window
+	left uint64 // places of the input that have left the stage
+
+	// The ledger.
+	lots      []*lot
+	seq       uint64
+	waiting   int // places not cut
+	cutEra    int // marks cut
+	outEra    int // marks released; results of later eras wait
+	head      *piece
+	tail      *piece
+	lost      []*piece // called back or revoked: handed out before anything else
+	doomed    *piece   // the run fails there
+	kept      []span   // what the aggregator holds
+	keptItems int
+	spare     []*piece
+	spareLots []*lot
+
+	workers []hand
+	service float64 // ns per item; 0: not known
+	ticks   int
+	ticking bool
+	timer   *time.Timer
+	inARow  int // failures of workers without a finished item in between
+
+	heldSince  time.Duration
+	holding    bool // the MaxWait timer runs
+	holdTimer  *time.Timer
+	flushFails int // in a row
+
+	outbox  outbox
+	ended   bool // all input has come
+	failed  bool // and it is not complete
+	aborted bool // the ledger has been given up
+	over    bool // the end has been sent
+}
+
+// A hand is what the stage knows of a worker.
+type hand struct {
+	pid   *actor.PID
+	depth int // pieces with it
+	door  *door
+}
+
+func newStage(r *Run, s *plan.Stage, box *mailbox, in *edge, out outbox) *stage {
+	a := &stage{run: r, spec: s, stats: r.stats[s.Index], box: box, in: in, outbox: out}
+	a.win = newWindow(s.Mailbox, s.MaxHeld, s.Buffer, r.clock)
+	in.limit.Store(a.win.granted)
+	a.spare, a.spareLots = make([]*piece, 0, 16), make([]*lot, 0, 16)
+	a.outbox.left = a.hasLeft
+	return a
+}
+
+func (s *stage) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case plan.Chunk:
+		if s.aborted || s.over {
+			m.Free()
+			return
+		}
+		s.win.weigh(m.Bytes(), m.Len())
+		s.take(m)
+	case *piece:
+		s.returned(m)
+	case *part:
+		s.part(m)
+	case *edge:
+		m.pending.Store(false)
+	case *eos:
+		s.ended = true
+		if m.failed {
+			s.failed = true
+		}
+	case *late:
+		s.ticking = false
+		s.tick()
+	case *waited:
+		s.holding = false
+		s.waitedFor()
+	case *cancel:
+		s.abort()
+	case *actor.Started:
+		s.self, s.cx = c.Self(), c
+		s.ctx, s.cancel = context.WithCancel(s.run.ctx)
+		s.outbox.start(c)
+		return
+	case *actor.Stopping:
+		s.close()
+		return
+	case *actor.Stopped:
+		s.box.close()
+		return
+	default:
+		return
+	}
+	s.turn()
+}
+
+// turn does what the last message has made possible.
+func (s *stage) turn() {
+	s.dispatch()
+	s.outbox.flush()
+	if limit, ok := s.win.next(s.left); ok {
+		s.in.grant(limit)
+	}
+	s.finish()
+}
+
+// hasLeft is told by the outbox that results have gone, and with them places of the input.
+func (s *stage) hasLeft(places int) { s.left += uint64(places) }
+
+// finish sends the end when all that came has left. After a failure upstream, what an aggregator holds stays there: it
+// would be flushed as if it were complete.
+func (s *stage) finish() {
+	if s.over || !s.ended || s.waiting > 0 || s.head != nil || !s.outbox.empty() {
+		return
+	}
+	if !s.failed && !s.withinBudget(true) {
+		s.run.fail(s.overBudget(nil))
+		s.failed = true
+	}
+	s.end()
+}
+
+// end tells the next stage that nothing comes any more.
+func (s *stage) end() {
+	s.over = true
+	s.stopTimers()
+	s.outbox.end(s.failed)
+}
+
+// abort ends the stage at once: nobody wants its items, or it has failed and what came before is in the outbox.
+func (s *stage) abort() {
+	if s.over || s.aborted {
+		return
+	}
+	s.cancel()
+	s.ended, s.failed, s.aborted = true, true, true
+	// Workers may still read the chunks: they are left to the collector.
+	s.lots, s.waiting, s.lost, s.kept, s.head, s.tail = nil, 0, nil, nil, nil, nil
+	s.stopTimers()
+	s.upstream()
+	s.turn()
+}
+
+// upstream cancels what feeds the stage.
+func (s *stage) upstream() {
+	if s.in.up != nil {
+		s.cx.Send(s.in.up, &cancel{})
+	}
+}
+
+// close ends the stage's part of a run that stops.
+func (s *stage) close() {
+	s.over = true
+	s.cancel()
+	s.stopTimers()
+}
+
+func (s *stage) stopTimers() {
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	if s.holdTimer != nil {
+		s.holdTimer.Stop()
+	}
+}

@@ -1,0 +1,226 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/stages"
+)
+
+// A worker is one incarnation of a worker actor: a kernel and the work it is at. It runs user code, and nothing else
+// does.
+type worker struct {
+	s      *stage // only what never changes
+	box    *mailbox
+	door   *door
+	kernel plan.Kernel // nil until the first piece
+	work   plan.Work
+	tally  plan.Tally
+	ctx    context.Context // of the incarnation: user code may keep it beyond a call, and must then see its end
+	cancel context.CancelFunc
+	job    *job
+
+	self, parent *actor.PID
+	piece        *piece
+	stalled      bool // a piece was not finished: what is queued behind it is out of turn
+}
+
+// newWorker returns what makes the incarnations of worker i. All of them share the actor's mailbox.
+func (s *stage) newWorker(i int, d *door) func(*mailbox) actor.Actor {
+	lives := 0
+	return func(box *mailbox) actor.Actor {
+		lives++
+		a := &worker{s: s, box: box, door: d}
+		a.work.Place = plan.Place{Graph: s.run.graph, Stage: s.spec, Worker: i, Incarnation: lives}
+		a.work.Tally = &a.tally
+		if d != nil {
+			a.work.Parts = a
+		}
+		return a
+	}
+}
+
+func (a *worker) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *piece:
+		if a.stalled && !m.fresh {
+			m.state.CompareAndSwap(queued, revoked)
+			return
+		}
+		a.stalled = false
+		if !m.state.CompareAndSwap(queued, taken) {
+			return // a husk: somebody else has it
+		}
+		a.self, a.parent = c.Self(), c.Parent()
+		a.do(m)
+		c.Send(c.Parent(), m)
+	case *actor.Restarting, *actor.Stopping:
+		a.close()
+	case *actor.Stopped:
+		a.box.close()
+	}
+}
+
+// do runs user code over a piece. When that does not return, the piece is completed all the same, and the panic goes
+// on to the mailbox, which tells the stage.
+func (a *worker) do(p *piece) {
+	w := &a.work
+	w.In, w.Next, w.First, w.To = nil, p.from, p.from, p.to
+	if p.lot != nil {
+		w.In = p.lot.chunk
+	}
+	w.Attempt, w.Replays, w.Resume, w.Flush = p.attempt+1, p.replays, p.resume, p.flush
+	w.Err, w.Flushing, w.Dropped, w.Open = nil, false, 0, plan.Partial{}
+	a.piece = p
+	p.unopened = a.kernel == nil
+	begun := a.s.run.clock()
+	clean := false
+	defer func() {
+		if clean {
+			return
+		}
+		r := recover()
+		a.rescue(p, r)
+		p.busy = a.s.run.clock() - begun
+		a.report(p)
+		if r != nil {
+			panic(r)
+		}
+	}()
+	if a.kernel == nil {
+		a.open()
+		p.unopened = false
+	}
+	w.Out = a.s.spec.Pool.Get(max(p.items(), 1))
+	w.Yield.Store(false)
+	p.work.Store(w)
+	a.kernel.Run(a.ctx, w)
+	clean = true
+	p.busy = a.s.run.clock() - begun
+	p.err, p.died = w.Err, false
+	a.report(p)
+}
+
+// An openError is the reason of an incarnation that could not be opened.
+type openError struct{ err error }
+
+func (a *worker) open() {
+	ctx, cancel := context.WithCancel(a.s.ctx)
+	a.ctx, a.cancel = plan.Bind(ctx, &a.work), cancel
+	a.job = a.s.run.jobs.enter(a.s.spec.Name, a.work.Place.Worker)
+	k, err := a.s.spec.Open(a.ctx)
+	if err != nil {
+		panic(&openError{err})
+	}
+	a.kernel = k
+}
+
+// rescue completes a piece that user code has not returned from.
+func (a *worker) rescue(p *piece, r any) {
+	w := &a.work
+	if a.kernel != nil {
+		a.kernel.Rescue(w)
+	}
+	if open, ok := r.(*openError); ok {
+		p.err, p.died = fmt.Errorf("open: %w", open.err), true
+		return
+	}
+	value := "runtime.Goexit was called"
+	if r != nil {
+		value = fmt.Sprint(r)
+	}
+	e := &stages.PanicError{Stage: a.s.spec.Name, Value: value, Stack: string(debug.Stack())}
+	if w.In != nil && w.Next < w.To && !w.Flushing && !p.unopened {
+		e.Item = stages.IDOf(a.s.run.graph, w.In.Head().IDs.At(w.Next))
+	}
+	p.err, p.died = e, true
+}
+
+// report writes the result into the piece, which then belongs to the stage again.
+func (a *worker) report(p *piece) {
+	w := &a.work
+	p.work.Store(nil)
+	p.reached, p.held, p.dropped, p.open, p.flushing = w.Next, w.Held, w.Dropped, w.Open, w.Flushing
+	p.out = w.Out
+	w.In, w.Out = nil, nil
+	a.stalled = a.s.spec.Serial && (p.err != nil || p.reached < p.to)
+	a.s.run.account.Add(&a.tally)
+	a.piece = nil
+}
+
+// close ends the worker's state. A panic in here would revive the actor.
+func (a *worker) close() {
+	if a.cancel != nil {
+		a.cancel()
+		defer a.s.run.jobs.leave(a.job)
+	}
+	k := a.kernel
+	if a.kernel = nil; k == nil {
+		return
+	}
+	clean := false
+	defer func() {
+		if r := recover(); !clean {
+			a.s.run.closeFailed(a, &stages.PanicError{Stage: a.s.spec.Name, Value: fmt.Sprint(r), Stack: string(debug.Stack())})
+		}
+	}()
+	if err := k.Close(); err != nil && !errors.Is(err, context.Canceled) {
+		a.s.run.closeFailed(a, err)
+	}
+	clean = true
+}
+
+// Wanted implements plan.Parts.
+func (a *worker) Wanted() bool { return a.door.wanted.Load() }
+
+// A part is what a Streaming stage hands on of an item while it is worked on.
+type part struct {
+	piece   *piece
+	out     plan.Chunk
+	reached int
+	dropped int
+	open    plan.Partial
+}
+
+func (*part) control() {}
+
+// Hand implements plan.Parts. At most one part per worker is under way.
+func (a *worker) Hand(ctx context.Context, w *plan.Work) bool {
+	for !a.door.wanted.CompareAndSwap(true, false) {
+		select {
+		case <-a.door.wake:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	a.s.run.account.Add(w.Tally)
+	m := &part{piece: a.piece, out: w.Out, reached: w.Next, dropped: w.Dropped, open: w.Open}
+	w.Dropped = 0
+	w.Out = a.s.spec.Pool.Get(enoughForAPart)
+	a.s.run.send(a.parent, m)
+	return ctx.Err() == nil
+}
+
+// enoughForAPart is the room of the chunk that the next part is collected in.
+const enoughForAPart = 32
+
+// part takes what a worker hands on early.
+func (s *stage) part(m *part) {
+	if s.aborted || s.over {
+		m.out.Free()
+		return
+	}
+	p := m.piece
+	n := m.reached - p.from
+	if n > 0 && p.replays == 0 {
+		s.inARow = 0
+	}
+	s.advance(p, m.reached, out{chunk: m.out, door: s.workers[p.worker].door}, m.dropped, 0)
+	p.resume = m.open
+	s.release(p)
+}

@@ -1,0 +1,105 @@
+package msgpack
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/weirflow/weir/codecs"
+)
+
+// Errors of Append and Decode, wrapped with what is known about the place. Which of the first three a peer's bytes
+// meet says nothing about the peer: all mean that it runs other code, or is hostile.
+var (
+	// ErrMalformed says that the bytes are not exactly one well-formed msgpack value within the limits.
+	ErrMalformed = errors.New("msgpack: malformed")
+	// ErrMismatch says that the bytes are a value of another type than the one asked for.
+	ErrMismatch = errors.New("msgpack: not a value of this type")
+	// ErrMemory says that a value takes more memory than the length of its encoding justifies.
+	ErrMemory = errors.New("msgpack: too much memory for so few bytes")
+	// ErrDepth says that a value to be encoded nests deeper than MaxDepth, as every cyclic one does.
+	ErrDepth = errors.New("msgpack: nested too deep, or cyclic")
+)
+
+// Codec is the msgpack codec. The zero value is ready to use, by any number of goroutines. It must not be copied
+// after first use.
+type Codec struct {
+	plans    sync.Map // reflect.Type -> planned; as many entries as the program has types in it
+	encoders sync.Pool
+	decoders sync.Pool
+}
+
+var _ codecs.Codec = (*Codec)(nil)
+
+// planned is the answer about one type, kept whichever it is.
+type planned struct {
+	plan *plan
+	err  error
+}
+
+// Name returns "msgpack".
+func (c *Codec) Name() string { return "msgpack" }
+
+// Check implements codecs.Codec. Its answer for a type never changes.
+func (c *Codec) Check(t reflect.Type) error {
+	_, err := c.plan(t)
+	return err
+}
+
+// Append implements codecs.Codec. Equal values have equal encodings. With an error it returns dst as it was.
+func (c *Codec) Append(dst []byte, v any) ([]byte, error) {
+	t := reflect.TypeOf(v)
+	p, err := c.plan(t)
+	if err != nil {
+		return dst, err
+	}
+	e, ok := c.encoders.Get().(*encoder)
+	if !ok {
+		e = newEncoder()
+	}
+	out, err := e.run(p, dst, reflect.ValueOf(v))
+	c.encoders.Put(e)
+	if err != nil {
+		return dst, fmt.Errorf("encode %s: %w", t, err)
+	}
+	return out, nil
+}
+
+// Decode implements codecs.Codec. Whatever *into held is overwritten, not merged and not reused.
+func (c *Codec) Decode(src []byte, into any) error {
+	v := reflect.ValueOf(into)
+	if v.Kind() != reflect.Pointer || v.IsNil() {
+		return fmt.Errorf("msgpack: decode into %T: not a pointer to a value", into)
+	}
+	v = v.Elem()
+	p, err := c.plan(v.Type())
+	if err != nil {
+		return err
+	}
+	if err := validate(src, p.limit()); err != nil {
+		return fmt.Errorf("decode %s: %w", v.Type(), err)
+	}
+	d, ok := c.decoders.Get().(*decoder)
+	if !ok {
+		d = newDecoder()
+	}
+	err = d.run(p, src, v)
+	c.decoders.Put(d)
+	if err != nil {
+		return fmt.Errorf("decode %s: %w", v.Type(), err)
+	}
+	return nil
+}
+
+func (c *Codec) plan(t reflect.Type) (*plan, error) {
+	if t == nil {
+		return nil, fmt.Errorf("%w: nil is of no type", codecs.ErrNotEncodable)
+	}
+	if known, ok := c.plans.Load(t); ok {
+		return known.(planned).plan, known.(planned).err
+	}
+	p, err := compile(t)
+	c.plans.Store(t, planned{p, err})
+	return p, err
+}

@@ -1,0 +1,35 @@
+package house_test
+
+import "github.com/weirflow/weir/internal/house"
+
+// lists are the exceptions of this repository: the place, and why it is one. An entry that nothing needs fails the test.
+func lists() house.Lists {
+	return house.Lists{
+		// "file import": stages sees nothing outside the process's memory, except here.
+		Outside: map[string]string{
+			"stages/files.go os":            "FromFiles lists a directory, when it is opened",
+			"stages/files.go io/fs":         "FromFiles lists a directory, when it is opened",
+			"stages/files.go path/filepath": "FromFiles lists a directory, when it is opened",
+			"stages/deadletter/ os":         "a dead letter file is written, when its sink is opened",
+		},
+		// "file variable": tables that the compiler builds and nothing writes.
+		Globals: map[string]string{
+			"internal/plan/chunk.go classes": "the sizes of a pool's chunks, read only: Go has no constant arrays",
+		},
+		// "file": who may start a goroutine.
+		Goroutines: map[string]string{
+			"codecs/codectest/rules.go": "the suite uses a codec from several goroutines at once, and waits for them",
+			"actors/mailbox.go":         "an actor is one goroutine, and its mailbox is what starts and parks it",
+		},
+		// "file function": helpers that are called from inside bubbles only; "file": programs that measure real time.
+		Sleeps: map[string]string{},
+		// "file name": what a hot path file uses off the item's way.
+		HotPath: map[string]string{
+			"stages/serial.go fmt.Errorf": "a worker that breaks its contract fails the run, once",
+		},
+		// "directory import": foreign types that users are meant to meet.
+		Surface: map[string]string{
+			"supervisor github.com/rs/zerolog": "LogEvents and Config.Logger take the user's own logger",
+		},
+	}
+}

@@ -1,0 +1,130 @@
+package plan
+
+import (
+	"reflect"
+	"sync"
+	"unsafe"
+)
+
+// A Chunk is a typed run of items with their identities: the unit of a message. The runtime moves chunks through this
+// interface and never looks inside. All items of a chunk are of one epoch. A chunk has one owner at a time; whoever
+// holds it last frees it.
+type Chunk interface {
+	Len() int
+	Room() int // items that can be appended without a new array
+	Head() *Head
+	Append(src Chunk, from, to int) // copies items and identities; src is of the same type
+	Bytes() int64                   // of all items, where their size is known; otherwise 0
+	Free()                          // back to the pool it came from
+}
+
+// A Head is what the runtime knows of a chunk.
+type Head struct {
+	IDs   IDs
+	Epoch int
+	Last  bool // the epoch ends behind these items; there may be none
+}
+
+// Places is the credit that a chunk takes up: a place per item, and one for the end of an epoch.
+func Places(c Chunk) int {
+	if c.Head().Last {
+		return c.Len() + 1
+	}
+	return c.Len()
+}
+
+// A Pool hands out chunks of one element type.
+type Pool interface{ Get(n int) Chunk }
+
+// Of is the only Chunk: a slice of T.
+type Of[T any] struct {
+	Items []T
+	head  Head
+	home  *sync.Pool
+	size  func(*T) int64
+}
+
+// Len returns the number of items.
+func (c *Of[T]) Len() int { return len(c.Items) }
+
+// Room returns how many items can be appended without a new array.
+func (c *Of[T]) Room() int { return cap(c.Items) - len(c.Items) }
+
+// Head returns what the runtime knows of the chunk.
+func (c *Of[T]) Head() *Head { return &c.head }
+
+// Append copies items [from, to) of src, which is an *Of[T].
+func (c *Of[T]) Append(src Chunk, from, to int) {
+	s := src.(*Of[T])
+	c.Items = append(c.Items, s.Items[from:to]...)
+	c.head.IDs.Range(&s.head.IDs, from, to)
+}
+
+// Bytes returns the size of all items, or 0 if the type has no known size.
+func (c *Of[T]) Bytes() (n int64) {
+	if c.size == nil {
+		return 0
+	}
+	for i := range c.Items {
+		n += c.size(&c.Items[i])
+	}
+	return n
+}
+
+// Free gives the chunk back to its pool. The owner must not touch it afterwards.
+func (c *Of[T]) Free() {
+	clear(c.Items) // drop references
+	c.Items = c.Items[:0]
+	c.head.IDs.Reset()
+	c.head.Epoch, c.head.Last = 0, false
+	if cap(c.Items) <= maxKept {
+		c.home.Put(c)
+	}
+}
+
+// PoolOf is a Pool in four sizes, so that a stage of large, slow items never pays for 1024 places.
+type PoolOf[T any] struct {
+	class [len(classes)]sync.Pool
+	size  func(*T) int64
+}
+
+var classes = [...]int{4, 32, 256, 1024}
+
+// maxKept is the capacity above which a chunk, grown by an input with many outputs, is left to the collector.
+const maxKept = 4096
+
+// NewPool returns a pool of chunks of T.
+func NewPool[T any]() *PoolOf[T] { return &PoolOf[T]{size: SizeOf[T]()} }
+
+// Get returns an empty chunk with room for n items, or 1024 if n is more.
+func (p *PoolOf[T]) Get(n int) Chunk { return p.Of(n) }
+
+// Of is Get, typed.
+func (p *PoolOf[T]) Of(n int) *Of[T] {
+	k := 0
+	for k < len(classes)-1 && n > classes[k] {
+		k++
+	}
+	if c, _ := p.class[k].Get().(*Of[T]); c != nil {
+		return c
+	}
+	return &Of[T]{Items: make([]T, 0, classes[k]), home: &p.class[k], size: p.size}
+}
+
+// SizeOf returns a function that tells the bytes behind a value: for byte slices, strings and slices of numbers. For all
+// other types it returns nil: their size is not known without a walk.
+//
+// It reads the length out of the header, because a type switch would have to box every value.
+func SizeOf[T any]() func(*T) int64 {
+	t := reflect.TypeFor[T]()
+	switch t.Kind() {
+	case reflect.String:
+		return func(v *T) int64 { return int64(len(*(*string)(unsafe.Pointer(v)))) }
+	case reflect.Slice:
+		if e := t.Elem(); e.Kind() >= reflect.Bool && e.Kind() <= reflect.Complex128 {
+			width := int64(e.Size())
+			return func(v *T) int64 { return width * int64(len(*(*[]struct{})(unsafe.Pointer(v)))) }
+		}
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package plan
+
+import "sync/atomic"
+
+// A Fate is what became of an item. Fates of the members of a family combine by or.
+type Fate uint32
+
+// A source item is Failed if anything made of it failed for good, else Delivered if anything reached the consumer, else
+// Filtered.
+const (
+	Filtered  Fate = 0
+	Delivered Fate = 1
+	Failed    Fate = 2
+)
+
+// An Account counts the items of all sources by their fate. What is neither is in flight.
+//
+// It may be read at any time. Tallies are added to it by several goroutines. What was yielded is known by the gates of
+// the sources, but for the items that failed there.
+type Account struct{ delivered, filtered, failed, lost atomic.Int64 }
+
+// Lose counts n items that a source yielded as failures: they have no place in its gate.
+func (a *Account) Lose(n int64) {
+	a.lost.Add(n)
+	a.failed.Add(n)
+}
+
+// Lost returns how many items were counted by Lose.
+func (a *Account) Lost() int64 { return a.lost.Load() }
+
+// Settled returns the number of items whose fate is decided. To find what is in flight, read what was yielded
+// afterwards.
+func (a *Account) Settled() (delivered, filtered, failed int64) {
+	return a.delivered.Load(), a.filtered.Load(), a.failed.Load()
+}
+
+// A Tally collects fates in one goroutine, to be added to an Account now and then.
+type Tally struct{ delivered, filtered, failed int64 }
+
+// Add adds t to the account and empties it.
+func (a *Account) Add(t *Tally) {
+	if t.delivered > 0 {
+		a.delivered.Add(t.delivered)
+	}
+	if t.filtered > 0 {
+		a.filtered.Add(t.filtered)
+	}
+	if t.failed > 0 {
+		a.failed.Add(t.failed)
+	}
+	*t = Tally{}
+}
+
+func (t *Tally) count(f Fate, n int64) {
+	switch {
+	case f&Failed != 0:
+		t.failed += n
+	case f&Delivered != 0:
+		t.delivered += n
+	default:
+		t.filtered += n
+	}
+}
+
+// Settle says what became of the items [from, to) of ids.
+func (t *Tally) Settle(ids *IDs, from, to int, f Fate) {
+	for k := range ids.runs {
+		if from >= to {
+			return
+		}
+		r := &ids.runs[k]
+		n := int(r.n)
+		if from < n {
+			m := min(n, to) - from
+			t.settle(r.fam, int64(m), f)
+			from += m
+		}
+		from, to = from-n, to-n
+	}
+}
+
+// SettleOne is Settle for a single item.
+func (t *Tally) SettleOne(r Run, f Fate) { t.settle(r.fam, 1, f) }
+
+func (t *Tally) settle(fam *Family, n int64, f Fate) {
+	if fam == nil {
+		t.count(f, n)
+		return
+	}
+	fam.fate.Or(uint32(f))
+	if fam.alive.Add(-n) == 0 {
+		t.Settle(&fam.parents, 0, fam.parents.n, Fate(fam.fate.Load()))
+	}
+}
+
+// A Family is what was made of some items together: the outputs of one input, or the batch of many. The fate of its
+// parents is decided when none of its members is alive. Its members may be settled in any goroutine.
+type Family struct {
+	alive   atomic.Int64
+	fate    atomic.Uint32
+	parents IDs    // immutable once members exist
+	one     [1]Run // memory for a single parent
+}
+
+// path is that of the first parent; it stands for all of them.
+func (f *Family) path() string {
+	if len(f.parents.runs) == 0 {
+		return ""
+	}
+	return f.parents.runs[0].id(0).Path
+}
+
+// Kids appends the identities of the n outputs of parent to s. A single output goes on under the identity of its
+// parent; a family costs one allocation.
+func (s *IDs) Kids(parent Run, n int) {
+	if n == 1 {
+		s.add(parent)
+		return
+	}
+	f := NewFamily(parent, int64(n))
+	s.Members(f, 0, n)
+}
+
+// NewFamily returns a family of alive members with one parent.
+func NewFamily(parent Run, alive int64) *Family {
+	f := &Family{}
+	f.one[0] = parent
+	f.parents = IDs{f.one[:], 1}
+	f.alive.Store(alive)
+	return f
+}
+
+// Grow adds n members to a family of which at least one is alive.
+func (f *Family) Grow(n int) { f.alive.Add(int64(n)) }
+
+// Settle says what became of one member that has no identity of its own: a parent that is still being worked on.
+func (f *Family) Settle(t *Tally, fate Fate) { t.settle(f, 1, fate) }
+
+// Members appends members [from, from+n) of f to s.
+func (s *IDs) Members(f *Family, from, n int) {
+	p := f.parents.runs[0]
+	s.add(Run{index: p.index, fam: f, sub: uint32(from), n: uint32(n), epoch: p.epoch, src: p.src, kids: true})
+}
+
+// Merged appends the identities of n outputs that the items in parents have become together, and empties parents. A
+// single output has the identity of the first parent. at is the item during which they were made; it names outputs
+// that have no parents.
+func (s *IDs) Merged(parents *IDs, at Run, n int) {
+	if parents.n == 1 {
+		s.Kids(parents.runs[0], n)
+		parents.Reset()
+		return
+	}
+	f := &Family{}
+	f.alive.Store(int64(n))
+	first, kids := at, true // an output without parents is named as a child of at
+	if parents.n > 0 {
+		first, kids = parents.runs[0], n > 1
+	}
+	f.parents, *parents = *parents, IDs{}
+	s.add(Run{index: first.index, fam: f, n: uint32(n), epoch: first.epoch, src: first.src, kids: kids})
+}

@@ -1,0 +1,72 @@
+package plan
+
+import (
+	"context"
+	"math"
+	"reflect"
+	"time"
+)
+
+// A Graph is a validated pipeline, stages in topological order. It is immutable.
+type Graph struct {
+	Name   string
+	Stages []*Stage
+	Outlet Port // whose items leave the graph
+}
+
+// A Port is one output of one stage.
+type Port struct{ Stage, Out int }
+
+// A Stage is one declared stage.
+type Stage struct {
+	Index      int // in Graph.Stages
+	Name, Kind string
+	File       string // of the statement that declares it
+	Line       int
+	In         []Port       // what feeds it; none for a source
+	Outs       int          // number of outputs
+	Item       reflect.Type // of the outputs
+
+	Mailbox    int  // items worked on at once, at least 1
+	Buffer     int  // waiting places besides, or Flow
+	Ordered    bool // hand on in input order
+	Serial     bool // one worker, whose state spans items
+	Holds      bool // the kernel holds items back: Work.Held
+	Streaming  bool // outputs are handed on while their input is worked on
+	MaxOutputs int  // of one input, unless Streaming; negative: no limit
+	MaxHeld    int  // items that the kernel may hold back; 0 unless Holds
+	DropLast   bool // what is held at the end of an epoch is dropped
+	MaxWait    time.Duration
+	Timeout    time.Duration
+	Epochs     int // of a source; Forever is -1
+	Local      bool
+	Policy     Policy
+
+	// Pool makes the chunks of the outputs.
+	Pool Pool
+	// Open makes one worker's kernel. It runs user code. nil for a source.
+	Open func(ctx context.Context) (Kernel, error)
+	// Feed makes the source's worker. nil for all other stages.
+	Feed func() Feed
+}
+
+// Flow as a Buffer: the waiting room follows the flow. (No number that somebody could mean.)
+const Flow = math.MinInt
+
+// Forever as Epochs: without end.
+const Forever = -1
+
+// A Policy says how many items of a stage may fail for good before the run does. The zero Policy tolerates none.
+type Policy struct {
+	Count    int64
+	Fraction float64 // of the items finished; 0 if Count rules
+}
+
+// Tolerates reports whether failed items, of finished ones (those included), are within the policy. A fraction is
+// judged once probation items are finished, and when final is set.
+func (p Policy) Tolerates(failed, finished, probation int64, final bool) bool {
+	if p.Fraction > 0 {
+		return !final && finished < probation || float64(failed) <= p.Fraction*float64(finished)
+	}
+	return failed <= p.Count
+}

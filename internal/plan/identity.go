@@ -1,0 +1,182 @@
+package plan
+
+import "strconv"
+
+// An ID names one item: where in which source it began, and the way it went through one-to-many stages.
+type ID struct {
+	Source int // index of the source stage
+	Epoch  int
+	Index  int64
+	Path   string // ".3.0", as in stages.ID
+}
+
+// A Run is a stretch of n consecutive identities: of a source (the index rises), or of one family (kids: the position
+// among the family's members rises). A run of one item is the dense form, so there is no second representation.
+type Run struct {
+	index  uint64
+	fam    *Family // nil for an item that is all that came of one source item
+	sub, n uint32
+	epoch  uint32
+	src    uint16
+	kids   bool
+}
+
+// id returns the identity of the i-th item.
+func (r *Run) id(i int) ID {
+	id := ID{Source: int(r.src), Epoch: int(r.epoch), Index: int64(r.index)}
+	if !r.kids {
+		id.Index += int64(i)
+		if r.fam != nil {
+			id.Path = r.fam.path()
+		}
+		return id
+	}
+	id.Path = r.fam.path() + "." + strconv.FormatUint(uint64(r.sub)+uint64(i), 10)
+	return id
+}
+
+// from returns r without its first i items, cut to n.
+func (r Run) from(i, n int) Run {
+	if r.kids {
+		r.sub += uint32(i)
+	} else {
+		r.index += uint64(i)
+	}
+	r.n = uint32(n)
+	return r
+}
+
+// IDs are the identities of a chunk's items, run-length encoded: 0.02 ns per item where stages are one to one, 11 ns
+// where every run is one item long. The zero value is empty.
+type IDs struct {
+	runs []Run
+	n    int
+}
+
+// Len returns the number of items.
+func (s *IDs) Len() int { return s.n }
+
+// Reset empties s and keeps its memory.
+func (s *IDs) Reset() {
+	for i := range s.runs {
+		s.runs[i].fam = nil
+	}
+	s.runs, s.n = s.runs[:0], 0
+}
+
+// At returns one identity: for errors, not for loops, since it walks the runs.
+func (s *IDs) At(i int) ID {
+	for k := range s.runs {
+		r := &s.runs[k]
+		if i < int(r.n) {
+			return r.id(i)
+		}
+		i -= int(r.n)
+	}
+	panic("plan: identity out of range")
+}
+
+// Source appends n items of a source, beginning with index.
+func (s *IDs) Source(src, epoch int, index int64, n int) {
+	s.add(Run{index: uint64(index), n: uint32(n), epoch: uint32(epoch), src: uint16(src)})
+}
+
+// Range appends the identities [from, to) of o: one step per run, not per item.
+func (s *IDs) Range(o *IDs, from, to int) {
+	for k := range o.runs {
+		if from >= to {
+			return
+		}
+		r := &o.runs[k]
+		n := int(r.n)
+		if from >= n {
+			from, to = from-n, to-n
+			continue
+		}
+		m := min(n, to) - from
+		s.add(r.from(from, m))
+		to -= from + m
+		from = 0
+	}
+}
+
+// TakeFront moves the first n identities to dst.
+func (s *IDs) TakeFront(dst *IDs, n int) {
+	s.n -= n
+	k := 0
+	for ; n > 0; k++ {
+		r := &s.runs[k]
+		if m := int(r.n); m > n {
+			dst.add(r.from(0, n))
+			*r = r.from(n, m-n)
+			break
+		}
+		dst.add(*r)
+		n -= int(r.n)
+	}
+	rest := copy(s.runs, s.runs[k:])
+	clear(s.runs[rest:])
+	s.runs = s.runs[:rest]
+}
+
+func (s *IDs) add(r Run) {
+	if r.n == 0 {
+		return
+	}
+	s.n += int(r.n)
+	if k := len(s.runs); k > 0 {
+		l := &s.runs[k-1]
+		if l.kids == r.kids && l.src == r.src && l.epoch == r.epoch && l.fam == r.fam &&
+			(!r.kids && l.index+uint64(l.n) == r.index || r.kids && l.index == r.index && l.sub+l.n == r.sub) {
+			l.n += r.n
+			return
+		}
+	}
+	s.runs = append(s.runs, r)
+}
+
+// A Cursor walks identities in order, at a constant cost per step.
+type Cursor struct {
+	ids  *IDs
+	k, i int // run, and item in the run
+	at   int // item in ids
+}
+
+// From returns a cursor at item i.
+func (s *IDs) From(i int) Cursor {
+	c := Cursor{ids: s, at: i}
+	for c.k < len(s.runs) && i >= int(s.runs[c.k].n) {
+		i -= int(s.runs[c.k].n)
+		c.k++
+	}
+	c.i = i
+	return c
+}
+
+// CopyTo appends the identities up to item to to dst, and goes there.
+func (c *Cursor) CopyTo(dst *IDs, to int) {
+	for c.at < to {
+		r := &c.ids.runs[c.k]
+		m := min(to-c.at, int(r.n)-c.i)
+		dst.add(r.from(c.i, m))
+		c.step(m)
+	}
+}
+
+// Peek returns the identity under the cursor as a run of one.
+func (c *Cursor) Peek() Run { return c.ids.runs[c.k].from(c.i, 1) }
+
+// Next returns the identity under the cursor as a run of one, and goes behind it.
+func (c *Cursor) Next() Run {
+	r := c.Peek()
+	c.step(1)
+	return r
+}
+
+func (c *Cursor) step(m int) {
+	c.at += m
+	if c.i += m; c.i == int(c.ids.runs[c.k].n) {
+		c.i = 0
+		c.k++
+	}
+}

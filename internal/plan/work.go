@@ -1,0 +1,107 @@
+package plan
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// A Kernel is a worker's instance of a stage: typed inside, untyped at its door. Its methods run user code, in the
+// worker's goroutine.
+type Kernel interface {
+	// Run works on items [Next, To) of w until all are done, one has failed or Yield is set (at least one is done, or
+	// has failed, then); afterwards it flushes, if w says so. Next is then the first item not done.
+	Run(ctx context.Context, w *Work)
+	// Rescue completes w when Run has not returned: what belongs to the item at Next is withdrawn, what was done before
+	// it stands. The kernel is not used again.
+	Rescue(w *Work)
+	// Close ends the worker's state.
+	Close() error
+}
+
+// Work is one delivery as a kernel sees it. It lives as long as the worker, so that the context given to user code can
+// point at it.
+type Work struct {
+	Place Place // immutable
+
+	// The delivery. Set by the worker before each Run.
+	In      Chunk // nil: no items, only a flush
+	Next    int   // the item being worked on
+	To      int
+	First   int     // the item that Attempt and Resume are about: the first one
+	Attempt int     // at item First, counted from 1
+	Replays int     // how often these items were given to an aggregator before
+	Resume  Partial // what of item First has been handed on before; Streaming only
+	Flush   Flush
+	Tally   *Tally
+
+	// The result.
+	Out      Chunk
+	Err      error   // of item Next, or of the flush
+	Flushing bool    // a flush is under way: Err, or a panic, is not that of an item
+	Dropped  int     // items of which nothing came
+	Held     int     // latest items that the kernel still holds
+	Open     Partial // what of item Next has been handed on; Streaming only
+
+	// Yield is set by the stage a while after the delivery: give back what is not begun. One load per item is cheaper
+	// than looks at the clock.
+	Yield atomic.Bool
+	// Parts hands on outputs while their input is still worked on. nil unless the stage is Streaming.
+	Parts Parts
+}
+
+// A Partial is an item of which outputs have been handed on although it is not done.
+type Partial struct {
+	Family  *Family // nil: there is none
+	Outputs int
+}
+
+// Flush says what becomes of held items behind a delivery.
+type Flush int
+
+// The zero Flush leaves them where they are.
+const (
+	NoFlush   Flush = iota
+	FlushHeld       // they are emitted
+	DropHeld        // they are dropped
+)
+
+// Parts is the door for the outputs of a Streaming stage.
+type Parts interface {
+	// Wanted reports whether the stage can take a part at once.
+	Wanted() bool
+	// Hand gives w.Out away, together with what w says of it, and sets a new one. It blocks until the stage has room,
+	// and returns false when nobody wants more.
+	// The context is the worker's.
+	Hand(ctx context.Context, w *Work) bool
+}
+
+// A Place is where a kernel works: what user code may know of it.
+type Place struct {
+	Graph       *Graph
+	Stage       *Stage
+	Worker      int
+	Incarnation int
+}
+
+type workKey struct{}
+
+type workContext struct {
+	context.Context
+	w *Work
+}
+
+func (c *workContext) Value(key any) any {
+	if key == (workKey{}) {
+		return c.w
+	}
+	return c.Context.Value(key)
+}
+
+// Bind returns a context from which WorkOf finds w: once per worker, at no cost per item.
+func Bind(ctx context.Context, w *Work) context.Context { return &workContext{ctx, w} }
+
+// WorkOf returns the work that ctx was bound to, or nil.
+func WorkOf(ctx context.Context) *Work {
+	w, _ := ctx.Value(workKey{}).(*Work)
+	return w
+}

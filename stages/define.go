@@ -1,0 +1,99 @@
+package stages
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/weirflow/weir/internal/plan"
+)
+
+// A Definition is a named pipeline that still lacks its configuration. It is immutable and safe to share: the usual
+// place is a package variable.
+type Definition[Cfg, Out any] struct {
+	name  string
+	build func(*Graph, Cfg) Stream[Out]
+}
+
+// Define names a pipeline. Nothing runs: build is called by With, and again in every process that hosts a part of the
+// pipeline, with an equal Config. See the package comment for what build must not depend on.
+//
+// The name is how processes speak of the pipeline; it must be unique among those given to supervisor.Main.
+func Define[Cfg, Out any](name string, build func(g *Graph, cfg Cfg) Stream[Out]) *Definition[Cfg, Out] {
+	return &Definition[Cfg, Out]{name, build}
+}
+
+// Name returns the name given to Define.
+func (d *Definition[Cfg, Out]) Name() string { return d.name }
+
+// With builds and validates the pipeline for cfg. It never fails at once: the faults, all of them, are in Err, and
+// Deploy returns them, so that one check in the caller is enough. A panic of the build function is one of the faults.
+func (d *Definition[Cfg, Out]) With(cfg Cfg) Pipeline[Out] {
+	g := &Graph{name: d.name, used: map[plan.Port]string{}}
+	if d.name == "" {
+		g.fault(place{}, "the pipeline's name is empty")
+	}
+	if d.build == nil {
+		g.fault(place{}, "the build function is nil")
+		return Pipeline[Out]{d.name, nil, errors.Join(g.faults...)}
+	}
+	out, ok := d.run(g, cfg)
+	if ok {
+		g.finish(out.g, out.port)
+	}
+	if len(g.faults) > 0 {
+		return Pipeline[Out]{d.name, nil, errors.Join(g.faults...)}
+	}
+	return Pipeline[Out]{d.name, &plan.Graph{Name: d.name, Stages: g.stages, Outlet: out.port}, nil}
+}
+
+// run calls the build function. Its panic is a fault, at the statement that panicked.
+func (d *Definition[Cfg, Out]) run(g *Graph, cfg Cfg) (out Stream[Out], ok bool) {
+	defer func() {
+		r := recover()
+		if r == nil {
+			return
+		}
+		if e, is := r.(*DefinitionError); is {
+			e.Pipeline = d.name
+			g.faults = append(g.faults, e)
+			return
+		}
+		at := place{}
+		at.file, at.line = statement()
+		g.fault(at, fmt.Sprintf("the build function panicked: %v\n%s", r, debug.Stack()))
+	}()
+	return d.build(g, cfg), true
+}
+
+// sealed makes a Blueprint of it.
+func (d *Definition[Cfg, Out]) sealed(plan.Port) {}
+
+// A Blueprint is any Definition, whatever its types: what a process must be given to host pipelines
+// (supervisor.Main). It is sealed.
+type Blueprint interface {
+	Name() string
+	sealed(plan.Port)
+}
+
+// A Pipeline is a validated graph with its configuration: a value, to be deployed any number of times, at the same
+// time too. The zero Pipeline cannot be deployed.
+type Pipeline[Out any] struct {
+	name string
+	plan *plan.Graph // nil if there are faults
+	err  error
+}
+
+// Name returns the name given to Define.
+func (p Pipeline[Out]) Name() string { return p.name }
+
+// Err returns all faults of the definition, joined, or nil. Each is a *DefinitionError.
+func (p Pipeline[Out]) Err() error {
+	if p.plan == nil && p.err == nil {
+		return errors.New("stages: the zero Pipeline: make one with Definition.With")
+	}
+	return p.err
+}
+
+// Plan returns the untyped graph, or nil if Err is not: for the packages of this module.
+func (p Pipeline[Out]) Plan() *plan.Graph { return p.plan }

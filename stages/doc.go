@@ -1,0 +1,43 @@
+// Package stages defines what flows. A definition is a value: typed stages, joined by typed streams, of which nothing
+// runs until supervisor.Deploy decides where. Nothing in this package can see a process or a socket, so nothing
+// written with it can depend on one.
+//
+// # Usage
+//
+//	var thumbnails = stages.Define("thumbnails", func(g *stages.Graph, cfg Config) stages.Stream[[]Thumb] {
+//		paths := stages.Source(g, "list", stages.FromFiles(cfg.Dir))
+//		raw := stages.Map(paths, "read", readFile, stages.Mailbox(8))
+//		images := stages.MapWith(raw, "decode", openDecoder, (*decoder).decode, stages.Mailbox(4), stages.Ordered)
+//		return stages.Batch(images, "batch", 32)
+//	})
+//
+// The call is always: stream, name, function, options (what takes several streams has them last). Names are unique in
+// a graph; they are what statistics, errors, placements and checkpoints speak of. Options are values with types of
+// their own, and each kind takes only those that mean something to it: Batch(..., Mailbox(4)) does not compile.
+//
+// # The build function runs again, elsewhere
+//
+// A child process or a remote node cannot be sent a closure. It has the same pipelines compiled in, is sent the name
+// and the Config, and calls the build function again. So a build function must depend on nothing but its Config: not
+// on flags, not on package variables that main sets, not on the environment, the clock or a random source. Functions
+// that need more than the item take it from the Config (a method of Config is the usual form) or open it themselves,
+// once per worker (MapWith). A closure over a variable that has another value there cannot be seen from outside; this
+// rule is the one thing that the user of this package has to keep.
+//
+// # Concurrency
+//
+// A stage works on Mailbox(n) items at once, so the function given to it is called by n goroutines at once. State
+// that must not be shared belongs to a worker: MapWith. A Stream is used once. The building functions are
+// for the goroutine that runs the build function.
+//
+// # Failure
+//
+// A mistake in a definition never panics: With collects all of them and Deploy returns them, each a *DefinitionError
+// with stage, file and line. An error returned by a user's function concerns one item: see OnError. A panic is an
+// error with a stack (*PanicError) that also costs its worker.
+//
+// # Testing
+//
+// The functions are plain functions: call them. A pipeline in a test is deployed as anywhere else; supervisor.Items
+// does it in one loop, and works inside testing/synctest.
+package stages

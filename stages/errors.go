@@ -1,0 +1,92 @@
+package stages
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// Sentinels. Struct errors below wrap them where it says so.
+var (
+	// ErrTooMany says that an input of a FlatMap had more outputs than may be held; see Streaming.
+	ErrTooMany = errors.New("stages: too many outputs for one input")
+	// ErrBudget says that more items failed than the policy allows.
+	ErrBudget = errors.New("stages: failure budget spent")
+	// ErrNotDeterministic says that a Streaming stage broke its promise: run again, it yielded fewer outputs.
+	ErrNotDeterministic = errors.New("stages: a Streaming stage yielded fewer outputs when run again")
+	// ErrEmptyEpoch says that a source which is to be repeated forever has nothing to repeat.
+	ErrEmptyEpoch = errors.New("stages: nothing to repeat forever: the source is empty")
+	// ErrHung says that a function ignored its context for longer than the grace.
+	ErrHung = errors.New("stages: function does not return")
+)
+
+// A DefinitionError is one mistake in a definition.
+type DefinitionError struct {
+	Pipeline, Stage string // Stage is "" for a mistake of the whole pipeline
+	File            string // of the statement in the build function
+	Line            int
+	Reason          string // "mailbox 0, want at least 1"
+}
+
+// Error returns `thumbs.go:31: pipeline "thumbnails": stage "decode": mailbox 0, want at least 1`.
+func (e *DefinitionError) Error() string {
+	var b strings.Builder
+	if e.File != "" {
+		fmt.Fprintf(&b, "%s:%d: ", path.Base(e.File), e.Line)
+	}
+	fmt.Fprintf(&b, "pipeline %q: ", e.Pipeline)
+	if e.Stage != "" {
+		fmt.Fprintf(&b, "stage %q: ", e.Stage)
+	}
+	return b.String() + e.Reason
+}
+
+// An ItemError is an item that failed for good, and why.
+type ItemError struct {
+	Stage    string
+	Item     ID
+	Attempts int
+	Err      error // what the function returned last, or a *PanicError
+}
+
+// Error names stage and item, then the cause.
+func (e *ItemError) Error() string {
+	if e.Attempts > 1 {
+		return fmt.Sprintf("stage %q: item %v failed after %d attempts: %v", e.Stage, e.Item, e.Attempts, e.Err)
+	}
+	return fmt.Sprintf("stage %q: item %v failed: %v", e.Stage, e.Item, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *ItemError) Unwrap() error { return e.Err }
+
+// A PanicError is a panic, or runtime.Goexit, in a user's function.
+type PanicError struct {
+	Stage string
+	Item  ID     // zero when it happened in open, Flush or a source
+	Value string // the panic value as fmt prints it: the value itself may not be able to travel
+	Stack string
+}
+
+// Error returns the value, not the stack.
+func (e *PanicError) Error() string { return "panic: " + e.Value }
+
+// A HungError is a function that ignored its context. It is ErrHung.
+type HungError struct {
+	Stage  string
+	Worker int
+	Item   ID     // zero when it was in open, Flush, Close or a source
+	Stack  string // of the function's goroutine
+}
+
+// Error names stage and item.
+func (e *HungError) Error() string {
+	if e.Item == (ID{}) {
+		return fmt.Sprintf("stage %q: worker %d does not return", e.Stage, e.Worker)
+	}
+	return fmt.Sprintf("stage %q: worker %d does not return from item %v", e.Stage, e.Worker, e.Item)
+}
+
+// Is reports whether target is ErrHung.
+func (e *HungError) Is(target error) bool { return target == ErrHung }

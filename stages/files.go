@@ -1,0 +1,63 @@
+package stages
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// FromFiles yields the paths of the regular files under dir, recursively, in lexical order, dir included, of which
+// the base name matches one of the patterns (path.Match; none means all). A file behind a symbolic link counts as
+// regular; a linked folder is not entered. A dir that cannot be read ends the run, as does a folder below it.
+func FromFiles(dir string, patterns ...string) Origin[string] {
+	for _, p := range patterns {
+		if _, err := path.Match(p, ""); err != nil {
+			return Origin[string]{fault: fmt.Sprintf("pattern %q: %v", p, err)}
+		}
+	}
+	return FromSeq(func(context.Context) iter.Seq2[string, error] {
+		return func(yield func(string, error) bool) { walkFiles(dir, patterns, yield) }
+	})
+}
+
+func walkFiles(dir string, patterns []string, yield func(string, error) bool) {
+	// WalkDir does not enter a root that is a symbolic link.
+	root, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		err = filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			if !matches(e.Name(), patterns) {
+				return nil
+			}
+			if e.Type()&fs.ModeSymlink != 0 {
+				if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+					return nil // a link to nowhere, or to a folder
+				}
+			} else if !e.Type().IsRegular() {
+				return nil
+			}
+			if name = filepath.Join(dir, name[len(root):]); !yield(name, nil) {
+				return fs.SkipAll
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		yield("", Fatal(fmt.Errorf("list files: %w", err)))
+	}
+}
+
+func matches(name string, patterns []string) bool {
+	for _, p := range patterns {
+		if ok, _ := path.Match(p, name); ok { // FromFiles has looked at the patterns
+			return true
+		}
+	}
+	return len(patterns) == 0
+}

@@ -1,0 +1,135 @@
+package stages
+
+import (
+	"context"
+	"io"
+	"reflect"
+	"time"
+
+	"github.com/weirflow/weir/internal/plan"
+)
+
+// A Worker is the code of one worker of a stage: the contract that every kind implements, the built-in ones included.
+// If it is an io.Closer, it is closed when it ends.
+type Worker[In, Out any] interface {
+	// Process works on one item and hands its results to emit. No two calls for one Worker overlap. An error, or a
+	// panic, concerns v only, and what was emitted for it is withdrawn. emit is for use during the call; it does not
+	// block (that of a Streaming kind waits for room), and returns false when nobody wants more, after which returning
+	// soon is polite.
+	Process(ctx context.Context, v In, emit func(Out) bool) error
+}
+
+// A Flusher is a Worker that holds items back.
+type Flusher[Out any] interface {
+	// Held returns how many of the latest items are held: not yet in any output, and needed for one to come. It is asked
+	// after each call; all items before those are done with. After Flush it is 0.
+	Held() int
+	// Flush emits what is held: at the end of each epoch, when [MaxWait] is up and when [MaxHeld] are held. Its error
+	// fails the run, its panic is tried again with another Worker.
+	Flush(ctx context.Context, emit func(Out) bool) error
+}
+
+// A Kind is a kind of stage with independent workers: [Mailbox] of them.
+type Kind[In, Out any] struct {
+	Name string // "map": shown in descriptions and statistics
+	// Open makes a worker, when it starts and each time it is replaced. Its error is a failed start.
+	Open func(ctx context.Context) (Worker[In, Out], error)
+	// Ordered makes Ordered the kind's default for any Mailbox.
+	Ordered bool
+	// Streaming hands on each output at once: see the FlatMap option of that name, which sets it.
+	Streaming bool
+	// MaxOutputs limits the outputs of one input, unless they are Streaming: more fail it with ErrTooMany. 0 means
+	// 1024, and 64 MiB where their size is known; a negative number means no limit, for a kind whose outputs are in
+	// memory before it emits them.
+	MaxOutputs int
+}
+
+// A SerialKind is a kind of stage that sees one item at a time, in input order, because its state spans items.
+type SerialKind[In, Out any] struct {
+	Name string
+	// Open makes the worker, when it starts and each time it is replaced. Its error is a failed start.
+	Open func(ctx context.Context) (Worker[In, Out], error)
+	// Holds says that the Worker is a Flusher. What it holds is given again to the worker that replaces it.
+	Holds bool
+	// MaxWait is the default for the option of that name. 0 means no limit.
+	MaxWait time.Duration
+	// MaxHeld is the default for the option of that name. 0 means 1024.
+	MaxHeld int
+}
+
+// Attach adds a stage to the graph that in belongs to: the door through which every kind enters, in this package or
+// any other. A constructor of a new kind is a few lines around it, with the parameters in the order of the built-in
+// ones.
+func Attach[In, Out any](in Stream[In], name string, k Kind[In, Out], opts ...Option) Stream[Out] {
+	d := newDraft(name, k.Name, reflect.TypeFor[Out]())
+	d.Streaming = k.Streaming
+	for _, o := range opts {
+		o.work(d)
+	}
+	return attach(in, k, d)
+}
+
+func attach[In, Out any](in Stream[In], k Kind[In, Out], d *draft) Stream[Out] {
+	g := behind(in, d.Name)
+	if k.Open == nil {
+		d.refuse("its function is nil")
+	}
+	d.Stage.Ordered = d.order == Ordered || d.order == 0 && (k.Ordered || d.Mailbox == 1)
+	s := d.Stage
+	s.MaxOutputs = k.MaxOutputs
+	if k.MaxOutputs == 0 {
+		s.MaxOutputs = defaultOutputs
+	}
+	s.Pool = plan.NewPool[Out]()
+	s.Open = func(ctx context.Context) (plan.Kernel, error) {
+		w, err := k.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if s.Streaming {
+			return newStreamKernel(w, s), nil
+		}
+		return newKernel(w, s), nil
+	}
+	return Stream[Out]{g, g.add(d, in.port)}
+}
+
+// AttachSerial is Attach for a SerialKind.
+func AttachSerial[In, Out any](in Stream[In], name string, k SerialKind[In, Out], opts ...SerialOption) Stream[Out] {
+	d := newDraft(name, k.Name, reflect.TypeFor[Out]())
+	d.Serial, d.Holds, d.Stage.Ordered = true, k.Holds, true
+	d.MaxWait = k.MaxWait
+	if k.Holds {
+		if d.Stage.MaxHeld = k.MaxHeld; k.MaxHeld == 0 {
+			d.Stage.MaxHeld = 1024
+		}
+	}
+	for _, o := range opts {
+		o.serial(d)
+	}
+	g := behind(in, name)
+	if k.Open == nil {
+		d.refuse("its function is nil")
+	}
+	s := d.Stage
+	s.MaxOutputs = defaultOutputs
+	s.Pool = plan.NewPool[Out]()
+	s.Open = func(ctx context.Context) (plan.Kernel, error) {
+		w, err := k.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if s.Holds {
+			return newSerialKernel(w, s)
+		}
+		return newKernel(w, s), nil
+	}
+	return Stream[Out]{g, g.add(d, in.port)}
+}
+
+func closeWorker(w any) error {
+	if c, ok := w.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package stages
+
+import (
+	"time"
+
+	"github.com/weirflow/weir/internal/plan"
+)
+
+// Options are values with types of their own; which kind of stage takes which is said by these interfaces, so that an
+// option where it means nothing does not compile. They are sealed.
+type (
+	// Option suits stages that call a function for each item: Map, Filter and foreign kinds like them.
+	// [Mailbox] [Buffer] [Ordered] [Unordered] [OnError] [Timeout]
+	Option interface {
+		FlatMapOption
+		work(*draft)
+	}
+	// FlatMapOption is any Option, and [Streaming].
+	FlatMapOption interface{ flatMap(*draft) }
+	// SerialOption suits stages that see one item at a time, in order: Batch and foreign kinds like it.
+	// [Buffer] [OnError] [MaxWait] [MaxHeld] [DropLast]
+	SerialOption interface{ serial(*draft) }
+	// SourceOption suits sources. [Buffer] [OnError] [Epochs] [Forever]
+	SourceOption interface{ source(*draft) }
+	// AnyOption suits all of them.
+	AnyOption interface {
+		Option
+		SerialOption
+		SourceOption
+	}
+)
+
+// Mailbox sets how many items the stage works on at once: its number of workers, and with it the credit its producers
+// get. It is exact. It must be at least 1; the default is 1.
+type Mailbox int
+
+func (n Mailbox) work(d *draft) { n.flatMap(d) }
+func (n Mailbox) flatMap(d *draft) {
+	if n < 1 {
+		d.refuse("mailbox %d, want at least 1", int(n))
+	}
+	d.Mailbox = int(n)
+}
+
+// Buffer sets how many more items may wait in front of the stage (a source: behind it). It must be at least 0.
+// Without it the waiting room follows the flow (half of it should last about 0.5 ms): a few places for slow items, up
+// to 1024 for fast ones. Set it to smooth out bursts, or to 0 to hold as little as possible.
+type Buffer int
+
+func (n Buffer) work(d *draft)    { n.set(d) }
+func (n Buffer) flatMap(d *draft) { n.set(d) }
+func (n Buffer) serial(d *draft)  { n.set(d) }
+func (n Buffer) source(d *draft)  { n.set(d) }
+func (n Buffer) set(d *draft) {
+	if n < 0 {
+		d.refuse("buffer %d, want at least 0", int(n))
+	}
+	d.Stage.Buffer = int(n)
+}
+
+// Order says in which order a stage with several workers hands on its results.
+type Order int
+
+const (
+	// Ordered hands results on in the order of their inputs, whatever happens to the workers. A slow item holds back
+	// the results, not the work, of others, as far as the stage's mailbox and waiting room reach. It is the default for
+	// one worker.
+	Ordered Order = iota + 1
+	// Unordered hands results on as they are ready, epoch by epoch: the default for several workers.
+	Unordered
+)
+
+func (o Order) work(d *draft) { o.flatMap(d) }
+func (o Order) flatMap(d *draft) {
+	if o != Ordered && o != Unordered {
+		d.refuse("order %d, want Ordered or Unordered", int(o))
+	}
+	d.order = o
+}
+
+// Timeout bounds one attempt at one item: its context ends with context.DeadlineExceeded; what the function then
+// returns fails the attempt as any error does. Less than a microsecond is refused: it is a unit forgotten. An item of a
+// stage with a Timeout costs about a microsecond more.
+type Timeout time.Duration
+
+func (t Timeout) work(d *draft) { t.flatMap(d) }
+func (t Timeout) flatMap(d *draft) {
+	if time.Duration(t) < time.Microsecond {
+		d.refuse("timeout %v, want at least 1µs: is the unit missing?", time.Duration(t))
+	}
+	d.Timeout = time.Duration(t)
+}
+
+// MaxWait bounds how long a stage that holds items back may hold one before it emits what it has. Without it, it
+// waits for the end of the epoch. Less than a microsecond is refused.
+type MaxWait time.Duration
+
+func (t MaxWait) serial(d *draft) {
+	if time.Duration(t) < time.Microsecond {
+		d.refuse("wait of at most %v, want at least 1µs: is the unit missing?", time.Duration(t))
+	}
+	d.needsHolds("MaxWait")
+	d.MaxWait = time.Duration(t)
+}
+
+// MaxHeld bounds how many items a stage that holds items back may hold: at that many the runtime calls Flush. It must be
+// at least 1; the default is 1024 (a Batch: its size). Memory bounds and credits are computed from it.
+type MaxHeld int
+
+func (n MaxHeld) serial(d *draft) {
+	if n < 1 {
+		d.refuse("at most %d items held, want at least 1", int(n))
+	}
+	d.needsHolds("MaxHeld")
+	d.Stage.MaxHeld = int(n)
+}
+
+// Last says what becomes of what a Batch still holds at the end of an epoch.
+type Last int
+
+const (
+	// KeepLast emits it: the default.
+	KeepLast Last = iota
+	// DropLast counts it as filtered, so that all batches are full.
+	DropLast
+)
+
+func (l Last) serial(d *draft) {
+	d.needsHolds("DropLast")
+	d.Stage.DropLast = l == DropLast
+}
+
+func (d *draft) needsHolds(option string) {
+	if !d.Holds {
+		d.refuse("%s means nothing to a %s, which holds no items back", option, d.Kind)
+	}
+}
+
+// Epochs is how many times a source is run through: at least 1, the default. The pipeline stays warm in between; see
+// supervisor.Run.Epochs.
+type Epochs int
+
+// Forever opens the source again and again until the run is stopped.
+const Forever Epochs = plan.Forever
+
+func (n Epochs) source(d *draft) {
+	switch {
+	case n < 1 && n != Forever:
+		d.refuse("%d epochs, want at least 1, or Forever", int(n))
+	case n != 1 && d.Local:
+		d.refuse("a channel has one epoch: it cannot be opened again")
+	}
+	d.Stage.Epochs = int(n)
+}
+
+// Emission is when the outputs of one input become visible.
+type Emission int
+
+// Streaming hands on each output of a FlatMap at once, without limit on their number. It is a promise of the caller
+// that f yields the same outputs in the same order for the same input: after a failure the input is run again and
+// what had been handed on is dropped, unseen. An attempt that then yields less than that fails the item, with
+// [ErrNotDeterministic].
+const Streaming Emission = 1
+
+func (e Emission) flatMap(d *draft) { d.Streaming = e == Streaming }

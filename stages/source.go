@@ -1,0 +1,218 @@
+package stages
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"reflect"
+
+	"github.com/weirflow/weir/internal/plan"
+)
+
+// An Origin is where a source gets its items: one of the From functions makes it of whatever the program has. It may
+// be opened many times, at any position, in any process. The zero Origin is a *DefinitionError.
+type Origin[T any] struct {
+	open  func(ctx context.Context, from Position) iter.Seq2[T, error]
+	local bool   // cannot be opened again, nor leave the deploying process
+	fault string // a mistake in what it was made of
+}
+
+// A Position is a place in a source. The zero value is its beginning.
+type Position struct {
+	Epoch int   // passes over the source that lie behind
+	Index int64 // items of this epoch that lie behind
+}
+
+// Source starts a stream. Items are pulled one at a time by one goroutine, only when there is room for them.
+//
+// A pair with an error is a failed item, subject to the stage's [OnError]; iteration goes on behind it. A source that
+// cannot go on yields its error, wrapped by [Fatal] so that no policy may skip it, and returns.
+//
+// An iterator that panics is opened again where it was. The third time in a row, without an item in between, its
+// panic fails the run.
+func Source[T any](g *Graph, name string, from Origin[T], opts ...SourceOption) Stream[T] {
+	d := newDraft(name, "source", reflect.TypeFor[T]())
+	d.Local, d.Stage.Ordered = from.local, true
+	for _, o := range opts {
+		o.source(d)
+	}
+	if from.fault != "" {
+		d.refuse("%s", from.fault)
+	} else if from.open == nil {
+		d.refuse("its origin is empty: make one with FromSlice, FromSeq, FromFunc, FromChan or FromFiles")
+	}
+	s := d.Stage
+	pool := plan.NewPool[T]()
+	s.Pool = pool
+	s.Feed = func() plan.Feed { return &feed[T]{open: from.open, stage: s, pool: pool} }
+	return Stream[T]{g, g.add(d)}
+}
+
+// FromSlice yields the elements of s, which must not change any more.
+func FromSlice[T any](s []T) Origin[T] {
+	return FromFunc(func(_ context.Context, from Position) iter.Seq2[T, error] {
+		return func(yield func(T, error) bool) {
+			for _, v := range s[min(from.Index, int64(len(s))):] {
+				if !yield(v, nil) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// FromSeq calls seq for every epoch, and again after a failure; it gets to a position by throwing away what lies
+// before. seq must yield the same items in the same order each time. ctx ends when nobody wants more: a source that
+// blocks must watch it. Clean up with defer inside the iterator: it is always run to its end or broken off, never
+// abandoned.
+func FromSeq[T any](seq func(ctx context.Context) iter.Seq2[T, error]) Origin[T] {
+	if seq == nil {
+		return Origin[T]{}
+	}
+	return FromFunc(func(ctx context.Context, from Position) iter.Seq2[T, error] {
+		if from.Index == 0 {
+			return seq(ctx)
+		}
+		return func(yield func(T, error) bool) {
+			skip := from.Index
+			for v, err := range seq(ctx) {
+				if skip > 0 {
+					skip--
+				} else if !yield(v, err) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// FromFunc is FromSeq for sources that can seek, or differ by epoch: open(ctx, Position{Epoch: e, Index: i}) yields
+// what comes after the first i items of epoch e, the same each time it is asked.
+func FromFunc[T any](open func(ctx context.Context, from Position) iter.Seq2[T, error]) Origin[T] {
+	return Origin[T]{open: open}
+}
+
+// FromChan yields what arrives on c until it is closed. A channel cannot be opened again or taken to another process:
+// the stage runs in the deploying process, and has one epoch. An item that was received before Drain comes out.
+func FromChan[T any](c <-chan T) Origin[T] {
+	if c == nil {
+		return Origin[T]{}
+	}
+	return Origin[T]{local: true, open: func(ctx context.Context, _ Position) iter.Seq2[T, error] {
+		return func(yield func(T, error) bool) {
+			for {
+				select {
+				case v, ok := <-c:
+					if !ok || !yield(v, nil) {
+						return
+					}
+				case <-ctx.Done():
+					return
+				}
+			}
+		}
+	}}
+}
+
+// A feed is the ring between a source's iterator, in the worker, and the stage actor, which makes chunks of what is in
+// it.
+type feed[T any] struct {
+	open  func(ctx context.Context, from Position) iter.Seq2[T, error]
+	stage *plan.Stage
+	pool  *plan.PoolOf[T]
+	gate  *plan.Gate
+	ring  []T // written at [tail] by the worker, read below it by the actor
+
+	at   Position // where the iterator is; owned by the worker
+	done bool     // it has ended; owned by the worker
+}
+
+// ringBytes is about how much memory a ring takes; wide items get fewer places.
+const ringBytes = 64 << 10
+
+func (f *feed[T]) Size() int {
+	most := 1024
+	if f.stage.Buffer != plan.Flow {
+		most = max(f.stage.Buffer+1, 1)
+	}
+	size, width := 1, int(reflect.TypeFor[T]().Size())
+	for size < most && (f.stage.Buffer != plan.Flow || size < 16 || size*2*width <= ringBytes) {
+		size *= 2
+	}
+	return size
+}
+
+func (f *feed[T]) Bind(g *plan.Gate) { f.gate, f.ring = g, make([]T, f.Size()) }
+
+// Run is called again after a panic: it goes on where the iterator was.
+func (f *feed[T]) Run(ctx context.Context) {
+	for !f.done {
+		empty := f.at.Index == 0
+		if !f.epoch(ctx) {
+			break
+		}
+		if empty = empty && f.at.Index == 0; empty && f.stage.Epochs == plan.Forever && f.gate.Open() {
+			f.gate.Mark(plan.Mark{Err: Fatal(ErrEmptyEpoch)})
+			break
+		}
+		f.at = Position{Epoch: f.at.Epoch + 1}
+		if f.stage.Epochs != plan.Forever && f.at.Epoch >= f.stage.Epochs || !f.gate.Open() {
+			break
+		}
+		f.gate.Mark(plan.Mark{Epoch: true})
+	}
+	f.done = true
+	f.gate.Mark(plan.Mark{Epoch: true, Ends: true})
+}
+
+// epoch runs the iterator once, and reports whether it came to its end.
+//
+// HOT PATH: the loop's body runs for every item of the source.
+func (f *feed[T]) epoch(ctx context.Context) bool {
+	g, ring := f.gate, f.ring
+	mask := uint64(len(ring) - 1)
+	t := g.Tail()
+	limit := uint64(0) // looked up when the last one seen is used up
+	for v, err := range f.open(ctx, f.at) {
+		if err != nil {
+			if !g.Open() && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+				return false // it says that it was told to end
+			}
+			f.at.Index++
+			if !g.Mark(plan.Mark{Err: err}) {
+				if on, skip := g.Stay(f.at.Epoch); !on {
+					return skip
+				}
+			}
+			continue
+		}
+		if t >= limit {
+			if limit = g.Room(t); limit == 0 {
+				return false
+			}
+		}
+		ring[t&mask] = v
+		t++
+		f.at.Index++
+		if !g.Put(t - 1) {
+			if on, skip := g.Stay(f.at.Epoch); !on {
+				return skip
+			}
+		}
+	}
+	return true
+}
+
+// Take copies n items out of the ring: at most two memmoves.
+func (f *feed[T]) Take(from uint64, n int) plan.Chunk {
+	c := f.pool.Of(n)
+	a := int(from & uint64(len(f.ring)-1))
+	b := min(a+n, len(f.ring))
+	c.Items = append(c.Items, f.ring[a:b]...)
+	clear(f.ring[a:b])
+	if rest := n - (b - a); rest > 0 {
+		c.Items = append(c.Items, f.ring[:rest]...)
+		clear(f.ring[:rest])
+	}
+	return c
+}

@@ -1,0 +1,131 @@
+package stages
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+	"strings"
+
+	"github.com/weirflow/weir/internal/plan"
+)
+
+// A Stream is the output of one stage, to be consumed by exactly one other or returned from the build function.
+// Consuming it twice, or never, is a *DefinitionError. The zero Stream belongs to no graph.
+type Stream[T any] struct {
+	g    *Graph
+	port plan.Port
+}
+
+// A Graph is a pipeline under construction. Define makes it and hands it to the build function; only sources need it,
+// everything else follows the streams.
+type Graph struct {
+	name   string
+	stages []*plan.Stage
+	used   map[plan.Port]string // by which stage
+	faults []error
+}
+
+// A place is where a fault is reported.
+type place struct {
+	stage, file string
+	line        int
+}
+
+func (g *Graph) fault(at place, reason string) {
+	g.faults = append(g.faults, &DefinitionError{Pipeline: g.name, Stage: at.stage, File: at.file, Line: at.line, Reason: reason})
+}
+
+// A draft is a stage while its options are applied.
+type draft struct {
+	*plan.Stage
+	order  Order // 0: not said
+	faults []string
+}
+
+func newDraft(name, kind string, item reflect.Type) *draft {
+	return &draft{Stage: &plan.Stage{Name: name, Kind: kind, Item: item, Outs: 1, Mailbox: 1, Buffer: plan.Flow, Epochs: 1}}
+}
+
+func (d *draft) refuse(format string, args ...any) {
+	d.faults = append(d.faults, fmt.Sprintf(format, args...))
+}
+
+// add makes the draft a stage of the graph.
+func (g *Graph) add(d *draft, in ...plan.Port) plan.Port {
+	s := d.Stage
+	s.Index, s.In = len(g.stages), in
+	s.File, s.Line = statement()
+	at := place{s.Name, s.File, s.Line}
+	if s.Name == "" {
+		g.fault(at, "the stage's name is empty")
+	}
+	for _, o := range g.stages {
+		if o.Name == s.Name {
+			g.fault(at, fmt.Sprintf("the name is already taken, at line %d", o.Line))
+			break
+		}
+	}
+	for _, p := range in {
+		if by, twice := g.used[p]; twice {
+			g.fault(at, fmt.Sprintf("the stream of %q is already consumed by %q", g.stages[p.Stage].Name, by))
+		}
+		g.used[p] = s.Name
+	}
+	for _, reason := range d.faults {
+		g.fault(at, reason)
+	}
+	g.stages = append(g.stages, s)
+	return plan.Port{Stage: s.Index}
+}
+
+// behind returns the graph that in belongs to. There is none to report a zero Stream to, so it panics, which With
+// turns into a fault.
+func behind[T any](in Stream[T], name string) *Graph {
+	if in.g == nil {
+		e := &DefinitionError{Stage: name, Reason: "its input is the zero Stream, which no stage has made"}
+		e.File, e.Line = statement()
+		panic(e)
+	}
+	return in.g
+}
+
+// finish checks what can only be seen when all is there.
+func (g *Graph) finish(of *Graph, outlet plan.Port) {
+	switch {
+	case of == nil:
+		g.fault(place{}, "the build function returned the zero Stream, which no stage has made")
+		return
+	case of != g:
+		g.fault(place{}, fmt.Sprintf("the build function returned a stream of another graph, %q", of.name))
+		return
+	}
+	if by, twice := g.used[outlet]; twice {
+		s := g.stages[outlet.Stage]
+		g.fault(place{s.Name, s.File, s.Line}, fmt.Sprintf("its stream is returned, and also consumed by %q", by))
+	}
+	g.used[outlet] = "the consumer"
+	for i, s := range g.stages {
+		for o := range s.Outs {
+			if _, used := g.used[plan.Port{Stage: i, Out: o}]; !used {
+				g.fault(place{s.Name, s.File, s.Line}, "its stream is not consumed")
+			}
+		}
+	}
+}
+
+// statement finds the statement of the build function that is being executed, however many constructors of other
+// packages lie between: the frame that Definition.run has called.
+func statement() (file string, line int) {
+	pcs := make([]uintptr, 256)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	var callee runtime.Frame
+	for {
+		f, more := frames.Next()
+		if strings.Contains(f.Function, "weir/stages.(*Definition[") && strings.HasSuffix(f.Function, ".run") {
+			return callee.File, callee.Line
+		}
+		if callee = f; !more {
+			return "", 0
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package supervisor
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/weirflow/weir/actors"
+	"github.com/weirflow/weir/stages"
+)
+
+// Deploy starts p at a placement; nil means InProcess{}. It returns when all stages are there and the first item is on
+// its way, or with an error and nothing left behind. It does not block on user code.
+//
+// ctx is the run's: when it ends, the run stops, as by Stop. Its values are seen by user code.
+//
+// Errors, all joined: those of the definition (*stages.DefinitionError), of the configuration, of the placement
+// (*PlacementError), and the cause of ctx's end if it has ended.
+func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out], at Placement) (*Run[Out], error) {
+	cfg := s.cfg.withDefaults()
+	if at == nil {
+		at = InProcess{}
+	}
+	err := errors.Join(p.Err(), cfg.validate(), s.core.fault, context.Cause(ctx))
+	if _, ok := at.(InProcess); !ok {
+		err = errors.Join(err, &PlacementError{fmt.Sprint(at), "not one of this package"})
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := newRun(ctx, s, cfg, p.Name())
+	r.event(RunStarted{EventInfo: r.info(), Placement: at.String()})
+	system := s.core.actors(cfg.Logger)
+	r.begin(ctx, func() *actors.Run {
+		return system.Start(ctx, p.Plan(), actors.Config{OnEvent: r.observe, OnEnd: r.released})
+	})
+	return newTyped[Out](r), nil
+}
+
+// Items is Deploy, Run.Items and Run.Stop in one, for programs that need no hold on the run: it deploys p when the
+// loop begins, and has stopped and released everything when the loop ends, however it ends. An error of either is the
+// last turn.
+func Items[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out], at Placement) iter.Seq2[Out, error] {
+	return func(yield func(Out, error) bool) {
+		run, err := Deploy(ctx, s, p, at)
+		if err != nil {
+			var zero Out
+			yield(zero, err)
+			return
+		}
+		defer run.Stop()
+		run.Items(ctx)(yield)
+	}
+}
+
+func newRun(ctx context.Context, s *Supervisor, cfg Config, pipeline string) *run {
+	var id [16]byte
+	rand.Read(id[:]) // never fails
+	return &run{
+		id: RunID(hex.EncodeToString(id[:])), pipeline: pipeline, started: time.Now(),
+		cfg: cfg, core: s.core, journal: newJournal(), ended: make(chan struct{}),
+	}
+}

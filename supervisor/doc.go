@@ -1,0 +1,45 @@
+// Package supervisor decides where a pipeline runs, and keeps it alive there.
+//
+// # Usage
+//
+//	func main() {
+//		sup := supervisor.Main(thumbnails) // first statement: see Main
+//
+//		run, err := supervisor.Deploy(ctx, sup, thumbnails.With(cfg), supervisor.InProcess{})
+//		if err != nil {
+//			return err
+//		}
+//		defer run.Stop()
+//		for batch, err := range run.Items(ctx) {
+//			if err != nil {
+//				return err // the run has failed; this is the loop's last turn
+//			}
+//			train(batch)
+//		}
+//	}
+//
+// The last argument of Deploy is all there is to say about where.
+//
+// # How a run ends
+//
+// Three verbs. Nothing: the sources end, the loop ends, everything is released. Drain: the sources end now, the loop
+// ends after what they had yielded. Stop: all ends now. Stop after any end is free, so that defer run.Stop() is
+// always right, and a loop that is left early stops the run by itself: a forgotten Stop leaks nothing.
+//
+// An error comes once, as the last turn of the loop, and stays readable in Err. There is nothing to check after the
+// loop.
+//
+// # Concurrency
+//
+// All methods of a Run may be called from any goroutine.
+//
+// # Failure
+//
+// An item that fails is a *stages.ItemError, and a run that ends because of one a *RunError that wraps all causes.
+// errors.Is and As see through both.
+//
+// # Testing
+//
+// Pipelines run inside testing/synctest: a test of hours of waiting takes milliseconds. Deploy inside the bubble, with
+// a supervisor made there.
+package supervisor

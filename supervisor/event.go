@@ -1,0 +1,84 @@
+package supervisor
+
+import (
+	"time"
+
+	"github.com/weirflow/weir/stages"
+)
+
+// An Event is something that happened to a run, a stage or an item, as one of the types below. The set is sealed but
+// may grow: a switch needs a default.
+type Event interface {
+	// Info says when and where.
+	Info() EventInfo
+	event()
+}
+
+// EventInfo is common to all events. Fields that do not apply are zero.
+type EventInfo struct {
+	Time      time.Time
+	Job, Rank string // of Config
+	Run       RunID
+	Pipeline  string
+}
+
+// Info returns i.
+func (i EventInfo) Info() EventInfo { return i }
+func (EventInfo) event()            {}
+
+// Events of a run.
+type (
+	// RunStarted says that a run's stages are there.
+	RunStarted struct {
+		EventInfo
+		Placement string
+	}
+	// RunEnded is a run's last event. Err is what Run.Err returns.
+	RunEnded struct {
+		EventInfo
+		Err   error
+		Stats Stats
+	}
+	// EpochEnded says that the consumer has been given the last item of an epoch.
+	EpochEnded struct {
+		EventInfo
+		Epoch int
+	}
+	// EventsLost says how many events were dropped here because their listener was slow, or panicked.
+	EventsLost struct {
+		EventInfo
+		Count int64
+	}
+)
+
+// Events of stages and items.
+type (
+	// WorkerRestarted says that a stage's worker died, why, and that it is replaced.
+	WorkerRestarted struct {
+		EventInfo
+		Stage  string
+		Worker int
+		Err    error // as a rule *stages.PanicError
+	}
+	// CloseFailed says that a worker's Close returned an error, or panicked. Nothing follows from it.
+	CloseFailed struct {
+		EventInfo
+		Stage  string
+		Worker int
+		Err    error
+	}
+	// ItemRetried says that an attempt failed and another one follows.
+	ItemRetried struct {
+		EventInfo
+		Stage   string
+		Item    stages.ID
+		Attempt int // the one that failed
+		Err     error
+	}
+	// ItemFailed says that an item failed for good and was skipped, or that it ends the run.
+	ItemFailed struct {
+		EventInfo
+		Err    *stages.ItemError
+		Budget int64 // failures of the stage so far
+	}
+)

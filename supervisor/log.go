@@ -1,0 +1,114 @@
+package supervisor
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// LogEvents returns a Config.OnEvent that writes each event to l: constant messages, nouns as fields; failures at Warn,
+// the end of a failed run at Error, the rest at Info or Debug.
+func LogEvents(l zerolog.Logger) func(Event) {
+	return func(e Event) {
+		entry := describe(e)
+		line := l.WithLevel(zerologLevel(entry.level))
+		for _, a := range entry.attrs {
+			switch v := a.Value.Any().(type) {
+			case error:
+				line = line.AnErr(a.Key, v)
+			case time.Duration:
+				line = line.Dur(a.Key, v)
+			default:
+				line = line.Any(a.Key, v)
+			}
+		}
+		line.Msg(entry.message)
+	}
+}
+
+func zerologLevel(l slog.Level) zerolog.Level {
+	switch {
+	case l >= slog.LevelError:
+		return zerolog.ErrorLevel
+	case l >= slog.LevelWarn:
+		return zerolog.WarnLevel
+	case l >= slog.LevelInfo:
+		return zerolog.InfoLevel
+	}
+	return zerolog.DebugLevel
+}
+
+// LogEventsSlog is LogEvents for log/slog.
+func LogEventsSlog(l *slog.Logger) func(Event) {
+	return func(e Event) {
+		entry := describe(e)
+		l.LogAttrs(context.Background(), entry.level, entry.message, entry.attrs...)
+	}
+}
+
+// An entry is an event as a log shows it.
+type entry struct {
+	level   slog.Level
+	message string
+	attrs   []slog.Attr
+}
+
+func describe(e Event) entry {
+	i := e.Info()
+	d := entry{level: slog.LevelInfo, attrs: []slog.Attr{slog.String("pipeline", i.Pipeline), slog.String("run", string(i.Run))}}
+	if i.Job != "" {
+		d.add(slog.String("job", i.Job))
+	}
+	if i.Rank != "" {
+		d.add(slog.String("rank", i.Rank))
+	}
+	switch e := e.(type) {
+	case RunStarted:
+		d.message = "run started"
+		d.add(slog.String("placement", e.Placement))
+	case RunEnded:
+		s := e.Stats
+		d.message = "run ended"
+		if e.Err != nil && e.Err != ErrStopped {
+			d.level, d.message = slog.LevelError, "run failed"
+		}
+		d.err(e.Err)
+		d.add(slog.Int64("yielded", s.Yielded), slog.Int64("delivered", s.Delivered), slog.Int64("filtered", s.Filtered),
+			slog.Int64("failed", s.Failed), slog.Int64("inflight", s.InFlight), slog.Duration("elapsed", s.Elapsed))
+	case EpochEnded:
+		d.level, d.message = slog.LevelDebug, "epoch ended"
+		d.add(slog.Int("epoch", e.Epoch))
+	case EventsLost:
+		d.level, d.message = slog.LevelWarn, "events lost"
+		d.add(slog.Int64("count", e.Count))
+	case WorkerRestarted:
+		d.level, d.message = slog.LevelWarn, "worker restarted"
+		d.add(slog.String("stage", e.Stage), slog.Int("worker", e.Worker))
+		d.err(e.Err)
+	case CloseFailed:
+		d.level, d.message = slog.LevelWarn, "close failed"
+		d.add(slog.String("stage", e.Stage), slog.Int("worker", e.Worker))
+		d.err(e.Err)
+	case ItemRetried:
+		d.message = "item retried"
+		d.add(slog.String("stage", e.Stage), slog.String("item", e.Item.String()), slog.Int("attempt", e.Attempt))
+		d.err(e.Err)
+	case ItemFailed:
+		d.level, d.message = slog.LevelWarn, "item failed"
+		d.add(slog.String("stage", e.Err.Stage), slog.String("item", e.Err.Item.String()), slog.Int("attempts", e.Err.Attempts))
+		d.err(e.Err.Err)
+	default:
+		d.message = "event"
+	}
+	return d
+}
+
+func (d *entry) add(attrs ...slog.Attr) { d.attrs = append(d.attrs, attrs...) }
+
+func (d *entry) err(err error) {
+	if err != nil {
+		d.add(slog.Any("err", err))
+	}
+}

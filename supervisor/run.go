@@ -1,0 +1,237 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weirflow/weir/actors"
+	"github.com/weirflow/weir/stages"
+)
+
+// maxFailures is how many failed items the statistics name.
+const maxFailures = 100
+
+// A run is a Run without its type.
+//
+// It is over when its consumer has been told the end, or it was stopped: then Err is decided. It has ended when, besides,
+// every goroutine is gone.
+type run struct {
+	id       RunID
+	pipeline string
+	started  time.Time
+	cfg      Config
+	core     *core
+	journal  *journal
+
+	stopping atomic.Bool // it was stopped: loops end
+	ended    chan struct{}
+
+	mu       sync.Mutex
+	actors   *actors.Run         // guarded by mu until begin returns, then immutable
+	over     bool                // guarded by mu
+	free     bool                // guarded by mu: every goroutine has ended
+	err      error               // guarded by mu
+	overAt   time.Time           // guarded by mu
+	epoch    int                 // guarded by mu
+	failures []*stages.ItemError // guarded by mu
+	unwatch  func() bool         // guarded by mu: of the deployment's context
+	drain    *time.Timer         // guarded by mu
+}
+
+// begin starts the actors. What they have to say before they are known here waits for mu.
+func (r *run) begin(ctx context.Context, start func() *actors.Run) {
+	r.core.add(r)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.actors = start()
+	r.unwatch = context.AfterFunc(ctx, func() { r.stop(context.Cause(ctx)) })
+}
+
+func (r *run) info() EventInfo {
+	return EventInfo{Time: time.Now(), Job: r.cfg.Job, Rank: r.cfg.Rank, Run: r.id, Pipeline: r.pipeline}
+}
+
+func (r *run) event(e Event) {
+	r.journal.add(e)
+	r.core.herald.post(r.cfg.OnEvent, e)
+}
+
+// observe hears of what happens in the actors.
+func (r *run) observe(e actors.Event) {
+	i := r.info()
+	switch e := e.(type) {
+	case actors.Restarted:
+		r.event(WorkerRestarted{i, e.Stage, e.Worker, e.Err})
+	case actors.Retried:
+		r.event(ItemRetried{i, e.Stage, e.Item, e.Attempt, e.Err})
+	case actors.CloseFailed:
+		r.event(CloseFailed{i, e.Stage, e.Worker, e.Err})
+	case actors.Failed:
+		r.mu.Lock()
+		if r.failures = append(r.failures, e.Err); len(r.failures) > maxFailures {
+			r.failures = r.failures[1:]
+		}
+		r.mu.Unlock()
+		r.event(ItemFailed{i, e.Err, e.Budget})
+	}
+}
+
+// finish decides the run's error, once. Failures win: a cancellation never hides one.
+func (r *run) finish(err error) (decided error, first bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return r.err, false
+	}
+	if causes := r.actors.Causes(); len(causes) > 0 {
+		err = &RunError{r.id, r.pipeline, causes}
+	}
+	r.over, r.err, r.overAt = true, err, time.Now()
+	r.unwatch()
+	if r.drain != nil {
+		r.drain.Stop()
+	}
+	return err, true
+}
+
+// complete is called when the consumer has found the end. It returns the run's error.
+func (r *run) complete() error {
+	err, first := r.finish(nil)
+	if first {
+		r.conclude()
+	}
+	return err
+}
+
+// stop ends the run now, because of cause. It does not wait.
+func (r *run) stop(cause error) {
+	_, first := r.finish(cause)
+	r.stopping.Store(true)
+	if first {
+		r.actors.Stop()
+		r.conclude()
+	}
+}
+
+// released is called when every goroutine of the actors has ended.
+func (r *run) released() {
+	r.mu.Lock()
+	r.free = true
+	r.mu.Unlock()
+	r.conclude()
+}
+
+// conclude ends the run when it is over and its goroutines are gone: whichever comes last.
+func (r *run) conclude() {
+	r.mu.Lock()
+	if !r.over || !r.free || r.isEnded() {
+		r.mu.Unlock()
+		return
+	}
+	err := r.err
+	close(r.ended)
+	r.mu.Unlock()
+	r.core.remove(r)
+	r.event(RunEnded{EventInfo: r.info(), Err: err, Stats: r.stats()})
+	r.journal.close()
+}
+
+func (r *run) isEnded() bool {
+	select {
+	case <-r.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Drain tells the sources to end here. It does not block: the loop over Items ends after what was yielded before, and
+// then the run is complete. After Config.DrainWithin it turns into Stop, and the loop's last turn is ErrDrainTimeout.
+func (r *run) Drain() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over || r.drain != nil {
+		return
+	}
+	r.drain = time.AfterFunc(r.cfg.DrainWithin, func() { r.stop(ErrDrainTimeout) })
+	r.actors.Drain()
+}
+
+// Stop ends the run now: contexts are cancelled, sources are not pulled again. It blocks until everything is released,
+// at most Config.Grace, and returns nil, or a *stages.HungError for each function that does not return. It has no
+// context, to be right in a defer behind one that has been cancelled. Stop may be called at any time, again, and by
+// several goroutines.
+func (r *run) Stop() error {
+	r.stop(ErrStopped)
+	grace := time.NewTimer(r.cfg.Grace)
+	defer grace.Stop()
+	select {
+	case <-r.actors.Done():
+		return nil
+	case <-grace.C:
+	}
+	var errs []error
+	for _, h := range r.actors.Hung() {
+		errs = append(errs, h)
+	}
+	return errors.Join(errs...)
+}
+
+// Wait blocks until the run has ended, every goroutine of it included, and returns Err; or ctx's error, if that ends
+// first. It consumes nothing: somebody must take the items.
+func (r *run) Wait(ctx context.Context) error {
+	select {
+	case <-r.ended:
+		return r.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Err returns nil while the run lasts and after it has completed or been drained; ErrStopped if Stop, or a loop left
+// early, came before; the cause of the deployment context's end; and otherwise a *RunError. A loop that another
+// goroutine's Stop ends has the same as its last turn.
+func (r *run) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// ID returns the run's identity, as in events and statistics.
+func (r *run) ID() RunID { return r.id }
+
+// Stats returns the statistics of the run's life so far. It is cheap.
+func (r *run) Stats() Stats { return r.stats() }
+
+func (r *run) stats() Stats {
+	r.mu.Lock()
+	a := r.actors
+	s := Stats{
+		Job: r.cfg.Job, Rank: r.cfg.Rank, Run: r.id, Pipeline: r.pipeline, At: time.Now(),
+		Failures: append([]*stages.ItemError(nil), r.failures...),
+	}
+	end := s.At
+	if r.over {
+		end = r.overAt
+	}
+	s.Elapsed = end.Sub(r.started)
+	r.mu.Unlock()
+	t := a.Stats()
+	s.Yielded, s.Delivered, s.Filtered, s.Failed, s.InFlight, s.Outputs = t.Yielded, t.Delivered, t.Filtered, t.Failed, t.InFlight, t.Outputs
+	for _, st := range t.Stages {
+		s.Retries += st.Retries
+		s.Restarts += st.Restarts
+		o := StageStats{
+			Stage: st.Name, Kind: st.Kind, Mailbox: st.Mailbox, In: st.In, Out: st.Out,
+			Filtered: st.Filtered, Failed: st.Failed, Retries: st.Retries, Restarts: st.Restarts,
+		}
+		if s.Elapsed > 0 {
+			o.Busy = min(float64(st.Busy)/float64(s.Elapsed)/float64(st.Mailbox), 1)
+		}
+		s.Stages = append(s.Stages, o)
+	}
+	return s
+}

@@ -1,0 +1,139 @@
+package supervisor
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/weirflow/weir/actors"
+	"github.com/weirflow/weir/stages"
+)
+
+// A Supervisor runs pipelines. It holds no goroutine while none runs, so it need not be closed. A program needs one.
+// Safe for concurrent use.
+type Supervisor struct {
+	cfg  Config
+	core *core
+}
+
+// A core is what supervisors made by With share.
+type core struct {
+	pipelines []string
+	fault     error // of the call of Main
+	herald    herald
+
+	mu     sync.Mutex
+	system *actors.System // guarded by mu; made by the first Deploy
+	runs   []*run         // guarded by mu
+}
+
+// New returns a supervisor for pipelines that stay in this process. A program that means to move them into child
+// processes later calls Main instead.
+func New(cfg Config) *Supervisor { return &Supervisor{cfg, &core{}} }
+
+// Main returns a supervisor, with the zero Config, for the pipelines defs: the first statement of main, or of TestMain.
+// Whatever stands before it should be nothing, because a child process of this program would run it too. Two
+// definitions with one name are an error of Deploy.
+func Main(defs ...stages.Blueprint) *Supervisor {
+	s := New(Config{})
+	for _, d := range defs {
+		if slices.Contains(s.core.pipelines, d.Name()) {
+			s.core.fault = fmt.Errorf("supervisor: Main was given two pipelines called %q", d.Name())
+		}
+		s.core.pipelines = append(s.core.pipelines, d.Name())
+	}
+	return s
+}
+
+// With returns a supervisor with the configuration cfg, for what it deploys. It shares everything else with s, Runs
+// included.
+func (s *Supervisor) With(cfg Config) *Supervisor { return &Supervisor{cfg, s.core} }
+
+// Runs returns what is running, in order of deployment: for pages and metrics.
+func (s *Supervisor) Runs() []RunInfo {
+	s.core.mu.Lock()
+	defer s.core.mu.Unlock()
+	var infos []RunInfo
+	for _, r := range s.core.runs {
+		infos = append(infos, RunInfo{r.id, r.pipeline, r.started, r.stats})
+	}
+	return infos
+}
+
+// RunInfo is a Run without its type.
+type RunInfo struct {
+	ID       RunID
+	Pipeline string
+	Started  time.Time
+	Stats    func() Stats
+}
+
+// RunID names a run: 128 random bits, in hex.
+type RunID string
+
+// Config holds what applies to the runs of a supervisor. The zero value works.
+type Config struct {
+	// OnEvent is told all events of all runs, in order, by one goroutine of its own. If it is slow, the oldest
+	// waiting events are dropped, and EventsLost says how many; the data never waits. nil tells nobody. LogEvents
+	// makes one.
+	OnEvent func(Event)
+
+	// Logger receives what the actor library warns of. The zero Logger is silent. That of the first deployment stays:
+	// there is one actor system. Events do not go there by themselves; LogEvents sends them.
+	Logger zerolog.Logger
+
+	// Grace is how long Stop waits for functions to end. 0 means 5 s.
+	Grace time.Duration
+	// DrainWithin is how long Drain may take before it becomes Stop. 0 means 30 s.
+	DrainWithin time.Duration
+
+	// Job and Rank label events and statistics, so that the runs of a fleet can be compared.
+	Job, Rank string
+}
+
+// withDefaults fills in what was not said.
+func (c Config) withDefaults() Config {
+	if c.Grace == 0 {
+		c.Grace = 5 * time.Second
+	}
+	if c.DrainWithin == 0 {
+		c.DrainWithin = 30 * time.Second
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	switch {
+	case c.Grace < 0:
+		return fmt.Errorf("supervisor: Config.Grace is %v, want at least 0", c.Grace)
+	case c.DrainWithin < 0:
+		return fmt.Errorf("supervisor: Config.DrainWithin is %v, want at least 0", c.DrainWithin)
+	}
+	return nil
+}
+
+// actors returns the process's actor system.
+func (c *core) actors(logger zerolog.Logger) *actors.System {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.system == nil {
+		c.system = actors.NewSystem(slog.New(zerolog.NewSlogHandler(logger)))
+	}
+	return c.system
+}
+
+func (c *core) add(r *run) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.runs = append(c.runs, r)
+}
+
+func (c *core) remove(r *run) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.runs = slices.DeleteFunc(c.runs, func(o *run) bool { return o == r })
+}
