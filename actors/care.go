@@ -23,28 +23,36 @@ const (
 
 // HandleFailure is protoactor's door for supervision; it runs in the stage's goroutine. The piece of the dead
 // incarnation comes as message: it is in the ledger, and complete up to the item that cost the worker.
+//
+// Failures come in the system lane, and would overtake what the worker has sent before it died. So the piece goes to
+// the end of the lane in which workers answer, and its worker is replaced when it comes out there.
 func (s *stage) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, message any) {
+	s.sup = sup
 	p, _ := message.(*piece)
 	if p == nil {
 		// Not user code: the worker's own handling of a message has failed.
 		s.run.fail(fmt.Errorf("stage %q: bug in a worker: %v", s.spec.Name, reason))
+		sup.StopChildren(child)
 		s.abort()
 		return
 	}
+	s.cx.Send(s.self, p)
+}
+
+// replaceWorker gives the worker that died at p, which has been judged, a new incarnation.
+func (s *stage) replaceWorker(p *piece, cause error) {
+	child := s.workers[p.worker].pid
 	if s.aborted || s.over {
-		sup.StopChildren(child)
+		s.sup.StopChildren(child)
 		return
 	}
 	s.stats.restarts.Add(1)
-	s.inARow++
-	sup.RestartChildren(child)
-	s.run.event(Restarted{Stage: s.spec.Name, Worker: p.worker, Err: p.err})
-	s.returned(p)
-	s.revoke(p.worker)
-	if !s.aborted && s.spec.Holds {
+	s.revoke(p.worker) // what waited behind it is handed out anew
+	if s.spec.Holds {
 		s.restore()
 	}
-	s.turn()
+	s.run.event(Restarted{Stage: s.spec.Name, Worker: p.worker, Err: cause})
+	s.sup.RestartChildren(child)
 }
 
 // judge decides what becomes of the item at which a piece has failed, or of its flush.
@@ -54,6 +62,9 @@ func (s *stage) judge(p *piece) {
 	if s.ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		s.lost = append(s.lost, p) // the function was told to end: this says nothing about the item
 		return
+	}
+	if p.died {
+		s.inARow++
 	}
 	switch {
 	case p.died && s.inARow > maxInARow:

@@ -59,6 +59,7 @@ const roomBytes = 32 << 20
 type window struct {
 	granted     uint64
 	size        int
+	held        int // of it: what an aggregator may hold back
 	least, most int // equal when the room is fixed
 	last        time.Duration
 	clock       func() time.Duration
@@ -67,7 +68,7 @@ type window struct {
 // newWindow sizes the window for a stage of mailbox items at once, which may hold held items back.
 func newWindow(mailbox, held, buffer int, clock func() time.Duration) window {
 	base := mailbox + held
-	w := window{least: base + 2, most: base + 1024, size: base + firstRoom, clock: clock}
+	w := window{held: held, least: base + 2, most: base + 1024, size: base + firstRoom, clock: clock}
 	if buffer != plan.Flow {
 		w.size = base + buffer
 		w.least, w.most = w.size, w.size
@@ -77,10 +78,11 @@ func newWindow(mailbox, held, buffer int, clock func() time.Duration) window {
 }
 
 // next returns the limit to grant when left places have left, and false if it is not yet time: limits move by half
-// windows. There is one look at the clock per grant.
+// windows, less what may be held: an aggregator that waits for the item that completes its output gets it, however
+// little has left. There is one look at the clock per grant.
 func (w *window) next(left uint64) (uint64, bool) {
 	limit := left + uint64(w.size)
-	if limit <= w.granted || (limit-w.granted)*2 < uint64(w.size) {
+	if limit <= w.granted || (limit-w.granted)*2 < uint64(w.size-w.held) {
 		return 0, false
 	}
 	if w.least < w.most {

@@ -47,6 +47,7 @@ type stage struct {
 	ticking bool
 	timer   *time.Timer
 	inARow  int // failures of workers without a finished item in between
+	sup     actor.Supervisor
 
 	heldSince  time.Duration
 	holding    bool // the MaxWait timer runs
@@ -86,7 +87,10 @@ func (s *stage) Receive(c actor.Context) {
 		s.win.weigh(m.Bytes(), m.Len())
 		s.take(m)
 	case *piece:
-		s.returned(m)
+		cause := m.err
+		if s.returned(m); m.died {
+			s.replaceWorker(m, cause)
+		}
 	case *part:
 		s.part(m)
 	case *edge:

@@ -209,7 +209,7 @@ func (a *worker) Hand(ctx context.Context, w *plan.Work) bool {
 // enoughForAPart is the room of the chunk that the next part is collected in.
 const enoughForAPart = 32
 
-// part takes what a worker hands on early.
+// part takes what a worker has handed on early.
 func (s *stage) part(m *part) {
 	if s.aborted || s.over {
 		m.out.Free()

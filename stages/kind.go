@@ -74,7 +74,7 @@ func attach[In, Out any](in Stream[In], k Kind[In, Out], d *draft) Stream[Out] {
 	if k.Open == nil {
 		d.refuse("its function is nil")
 	}
-	d.Stage.Ordered = d.order == Ordered || d.order == 0 && (k.Ordered || d.Mailbox == 1)
+	d.Stage.Ordered = d.Mailbox == 1 || d.order == Ordered || d.order == 0 && k.Ordered
 	s := d.Stage
 	s.MaxOutputs = k.MaxOutputs
 	if k.MaxOutputs == 0 {

@@ -66,7 +66,8 @@ const (
 	// the results, not the work, of others, as far as the stage's mailbox and waiting room reach. It is the default for
 	// one worker.
 	Ordered Order = iota + 1
-	// Unordered hands results on as they are ready, epoch by epoch: the default for several workers.
+	// Unordered hands results on as they are ready, epoch by epoch: the default for several workers. With one worker
+	// it is the same as Ordered.
 	Unordered
 )
 

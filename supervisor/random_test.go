@@ -1,0 +1,310 @@
+package supervisor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/weirflow/weir/stages"
+	"github.com/weirflow/weir/supervisor"
+)
+
+// Random chains of all kinds, with random options, in which items die at their first attempt or fail for good, give what
+// the same chain gives when it is worked off by hand, one item at a time.
+func TestRandomChainsGiveWhatASequentialLoopGives(t *testing.T) {
+	seeds := 300
+	if testing.Short() {
+		seeds = 50
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			checkChain(t, uint64(seed))
+		})
+	}
+}
+
+// An elem is what flows through a random chain: a number that says where it comes from, and its epoch.
+type elem struct {
+	Value, Epoch int
+}
+
+var errBad = errors.New("bad")
+
+// A link is one stage of a random chain.
+type link struct {
+	kind    string
+	workers int
+	ordered bool
+	size    int
+	buffer  int // -1: not set
+	dies    int // every so many items die at the first attempt; 0: none
+	fails   int // every so many items fail for good; 0: none
+}
+
+func randomLink(r *rand.Rand) link {
+	l := link{
+		kind:    []string{"map", "map", "filter", "flatmap", "streaming", "batch", "pairs"}[r.IntN(7)],
+		workers: 1 + r.IntN(4), ordered: r.IntN(2) == 0, size: 1 + r.IntN(20), buffer: -1,
+	}
+	if r.IntN(3) == 0 {
+		l.buffer = r.IntN(5)
+	}
+	if r.IntN(2) == 0 {
+		l.dies = 5 + r.IntN(200)
+	}
+	if r.IntN(4) == 0 {
+		l.fails = 5 + r.IntN(200)
+	}
+	return l
+}
+
+// fate decides by value alone, so that it does not depend on the order.
+func (l link) fate(v elem) (dies, fails bool) {
+	h := v.Value*31 + v.Epoch*17 + l.size
+	return l.dies > 0 && h%l.dies == 0, l.fails > 0 && h%l.fails == 1
+}
+
+func (l link) outputs(v elem) []elem {
+	var out []elem
+	for i := range (v.Value + l.size) % 4 {
+		out = append(out, elem{v.Value*4 + i, v.Epoch})
+	}
+	return out
+}
+
+func checkChain(t *testing.T, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	n, epochs := r.IntN(2000), 1+r.IntN(3)
+	var chain []link
+	for range r.IntN(6) {
+		chain = append(chain, randomLink(r))
+	}
+	ordered := true
+	for _, l := range chain {
+		if !l.ordered && l.workers > 1 && l.kind != "batch" && l.kind != "pairs" {
+			ordered = false
+		}
+	}
+	if !ordered { // which items meet in a batch depends on the order
+		for i := range chain {
+			if chain[i].kind == "batch" && chain[i].fails > 0 || chain[i].kind == "pairs" {
+				chain[i].kind = "map"
+			}
+		}
+	}
+
+	want, wantFailed := reference(chain, n, epochs)
+	t.Logf("%+v", chain)
+	p := define(func(g *stages.Graph) stages.Stream[elem] {
+		s := stages.Source(g, "source", elems(n), stages.Epochs(epochs))
+		for i, l := range chain {
+			s = l.add(s, fmt.Sprintf("%d %s", i, l.kind))
+		}
+		return s
+	})
+	run, err := supervisor.Deploy(t.Context(), supervisor.New(supervisor.Config{}), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Stop()
+	var got []elem
+	for v, err := range run.Items(t.Context()) {
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		if len(got) > 0 && v.Epoch < got[len(got)-1].Epoch {
+			t.Fatalf("an item of epoch %d behind one of %d", v.Epoch, got[len(got)-1].Epoch)
+		}
+		got = append(got, v)
+	}
+	s := run.Stats()
+	if !ordered {
+		byValue := func(a, b elem) int { return (a.Epoch-b.Epoch)*1_000_000_000 + a.Value - b.Value }
+		slices.SortFunc(got, byValue)
+		slices.SortFunc(want, byValue)
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("got %d items, want %d: differ at %d", len(got), len(want), differ(got, want))
+	}
+	failed := int64(0)
+	for _, st := range s.Stages {
+		failed += st.Failed
+	}
+	if s.InFlight != 0 || s.Yielded != int64(n*epochs) || failed != int64(wantFailed) {
+		t.Errorf("%d failed in the stages, want %d: %+v", failed, wantFailed, s)
+	}
+}
+
+func differ(a, b []elem) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
+}
+
+func elems(n int) stages.Origin[elem] {
+	return stages.FromFunc(func(_ context.Context, from stages.Position) iter.Seq2[elem, error] {
+		return func(yield func(elem, error) bool) {
+			for i := int(from.Index); i < n; i++ {
+				if !yield(elem{i, from.Epoch}, nil) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// reference works the chain off by hand, and says how many items failed in it.
+func reference(chain []link, n, epochs int) (all []elem, failed int) {
+	for e := range epochs {
+		var items []elem
+		for i := range n {
+			items = append(items, elem{i, e})
+		}
+		for _, l := range chain {
+			var out []elem
+			emit := func(v elem) bool { out = append(out, v); return true }
+			p := &pairs{suffer: func(context.Context, elem) error { return nil }}
+			for _, v := range items {
+				if _, fails := l.fate(v); fails && l.kind != "batch" {
+					failed++
+					continue
+				}
+				switch l.kind {
+				case "map":
+					out = append(out, elem{v.Value + 1, v.Epoch})
+				case "filter":
+					if v.Value%3 != 0 {
+						out = append(out, v)
+					}
+				case "flatmap", "streaming":
+					out = append(out, l.outputs(v)...)
+				case "pairs":
+					p.Process(context.Background(), v, emit)
+				default:
+					out = append(out, v)
+				}
+			}
+			p.Flush(context.Background(), emit)
+			items = out
+		}
+		all = append(all, items...)
+	}
+	return all, failed
+}
+
+// add builds the stage.
+func (l link) add(in stages.Stream[elem], name string) stages.Stream[elem] {
+	var seen sync.Map
+	suffer := func(ctx context.Context, v elem) error {
+		dies, fails := l.fate(v)
+		if fails {
+			return errBad
+		}
+		if _, again := seen.LoadOrStore(v, true); dies && !again && stages.Attempt(ctx) == 1 {
+			panic("once")
+		}
+		return nil
+	}
+	order := stages.Unordered
+	if l.ordered {
+		order = stages.Ordered
+	}
+	opts := []stages.Option{stages.Mailbox(l.workers), order, stages.OnError(stages.Skip(1 << 30))}
+	serial := []stages.SerialOption{stages.OnError(stages.Skip(1 << 30))}
+	if l.buffer >= 0 {
+		opts, serial = append(opts, stages.Buffer(l.buffer)), append(serial, stages.Buffer(l.buffer))
+	}
+	many := func(ctx context.Context, v elem) iter.Seq2[elem, error] {
+		return func(yield func(elem, error) bool) {
+			out := l.outputs(v)
+			for i, o := range out {
+				if i == len(out)/2 {
+					if err := suffer(ctx, v); err != nil {
+						yield(elem{}, err)
+						return
+					}
+				}
+				if !yield(o, nil) {
+					return
+				}
+			}
+			if len(out) == 0 {
+				if err := suffer(ctx, v); err != nil {
+					yield(elem{}, err)
+				}
+			}
+		}
+	}
+	switch l.kind {
+	case "map":
+		return stages.Map(in, name, func(ctx context.Context, v elem) (elem, error) {
+			return elem{v.Value + 1, v.Epoch}, suffer(ctx, v)
+		}, opts...)
+	case "filter":
+		return stages.Filter(in, name, func(ctx context.Context, v elem) (bool, error) {
+			return v.Value%3 != 0, suffer(ctx, v)
+		}, opts...)
+	case "flatmap", "streaming":
+		var flat []stages.FlatMapOption
+		for _, o := range opts {
+			flat = append(flat, o)
+		}
+		if l.kind == "streaming" && l.fails == 0 { // what streamed ahead of a failure stays out
+			flat = append(flat, stages.Streaming)
+		}
+		return stages.FlatMap(in, name, many, flat...)
+	case "pairs":
+		return stages.AttachSerial(in, name, stages.SerialKind[elem, elem]{Name: "pairs", Holds: true,
+			Open: func(context.Context) (stages.Worker[elem, elem], error) {
+				return &pairs{suffer: suffer}, nil
+			}}, serial...)
+	}
+	return stages.Unbatch(stages.Batch(in, name, l.size, serial...), name+" undone")
+}
+
+// pairs lets the first of each pair of neighbours through that are equal but for the last bit, and holds it until the
+// next one shows that the pair is over: so that what it holds matters.
+type pairs struct {
+	suffer func(context.Context, elem) error
+	held   *elem
+}
+
+func (p *pairs) Process(ctx context.Context, v elem, emit func(elem) bool) error {
+	if err := p.suffer(ctx, v); err != nil {
+		return err
+	}
+	if p.held != nil && p.held.Value/2 == v.Value/2 {
+		emit(*p.held)
+		p.held = nil
+		return nil
+	}
+	if p.held != nil {
+		emit(*p.held)
+	}
+	p.held = &v
+	return nil
+}
+
+func (p *pairs) Held() int {
+	if p.held == nil {
+		return 0
+	}
+	return 1
+}
+
+func (p *pairs) Flush(ctx context.Context, emit func(elem) bool) error {
+	if p.held != nil {
+		emit(*p.held)
+		p.held = nil
+	}
+	return nil
+}
