@@ -15,7 +15,7 @@ import (
 // A Config says who is told of a run. Its functions are called in the actors' goroutines and must not block.
 type Config struct {
 	OnEvent func(Event) // nil: nobody
-	OnEnd   func()      // when every goroutine has ended; nil: nobody
+	OnEnd   func()      // when every goroutine has ended, but for the one that calls it; nil: nobody
 }
 
 // A Run is a graph that runs.
@@ -83,10 +83,10 @@ func (r *Run) goroutineEnded() {
 		return
 	}
 	r.cancel()
-	close(r.done)
 	if r.cfg.OnEnd != nil {
 		r.cfg.OnEnd()
 	}
+	close(r.done)
 }
 
 func (r *Run) send(to *actor.PID, m any) { r.sys.Root.Send(to, m) }

@@ -78,8 +78,7 @@ func (e *epoch[Out]) fetch() bool {
 	case err == io.EOF:
 		e.err = e.run.complete()
 	case err != nil:
-		e.err = err
-		e.run.stop(context.Cause(e.ctx))
+		e.err = e.run.abandon(context.Cause(e.ctx))
 	}
 	e.chunk, e.pos, e.over = c, pos, err != nil
 	return err == nil

@@ -74,7 +74,7 @@ func (r *Run[Out]) last(ctx context.Context, err error, yield func(Out, error) b
 	if err == io.EOF {
 		err = r.complete()
 	} else {
-		r.stop(context.Cause(ctx))
+		err = r.abandon(context.Cause(ctx))
 	}
 	if err != nil {
 		var zero Out

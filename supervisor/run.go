@@ -116,6 +116,16 @@ func (r *run) stop(cause error) {
 	}
 }
 
+// abandon stops the run because a loop's context has ended, and returns what the loop is told: a failure of the run, if
+// there is one.
+func (r *run) abandon(cause error) error {
+	r.stop(cause)
+	if err := r.Err(); err != nil {
+		return err
+	}
+	return cause
+}
+
 // released is called when every goroutine of the actors has ended.
 func (r *run) released() {
 	r.mu.Lock()
