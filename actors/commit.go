@@ -21,7 +21,7 @@ func (s *stage) returned(p *piece) {
 	s.advance(p, p.reached, out{chunk: p.out}, p.dropped, p.held)
 	p.out, p.resume = nil, p.open
 	if n > 0 && p.replays == 0 {
-		s.inARow = 0
+		s.inARow, s.flushFails = 0, 0
 	}
 	if s.spec.Serial && (p.err != nil || p.from < p.to) {
 		s.revoke(p.worker) // what waited behind it must not overtake it

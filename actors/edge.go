@@ -13,6 +13,7 @@ import (
 // in the edge, and the edge itself is the message that says "look again": at most one is under way, so credits are
 // never queued and never allocated. It is sent only to a producer that has said it is starved.
 type edge struct {
+	letter
 	limit   atomic.Uint64
 	pending atomic.Bool // a message is under way
 	starved atomic.Bool
@@ -59,7 +60,7 @@ const roomBytes = 32 << 20
 type window struct {
 	granted     uint64
 	size        int
-	held        int // of it: what an aggregator may hold back
+	base        int // of it: what is worked on, and what an aggregator may hold back; the rest is waiting room
 	least, most int // equal when the room is fixed
 	last        time.Duration
 	clock       func() time.Duration
@@ -68,7 +69,7 @@ type window struct {
 // newWindow sizes the window for a stage of mailbox items at once, which may hold held items back.
 func newWindow(mailbox, held, buffer int, clock func() time.Duration) window {
 	base := mailbox + held
-	w := window{held: held, least: base + 2, most: base + 1024, size: base + firstRoom, clock: clock}
+	w := window{base: base, least: base + 2, most: base + 1024, size: base + firstRoom, clock: clock}
 	if buffer != plan.Flow {
 		w.size = base + buffer
 		w.least, w.most = w.size, w.size
@@ -78,11 +79,11 @@ func newWindow(mailbox, held, buffer int, clock func() time.Duration) window {
 }
 
 // next returns the limit to grant when left places have left, and false if it is not yet time: limits move by half
-// windows, less what may be held: an aggregator that waits for the item that completes its output gets it, however
-// little has left. There is one look at the clock per grant.
+// waiting rooms. (By half windows, workers would run dry behind a small room, and an aggregator would wait for ever for
+// the item that completes its output.) There is one look at the clock per grant.
 func (w *window) next(left uint64) (uint64, bool) {
 	limit := left + uint64(w.size)
-	if limit <= w.granted || (limit-w.granted)*2 < uint64(w.size-w.held) {
+	if limit <= w.granted || (limit-w.granted)*2 < uint64(w.size-w.base) {
 		return 0, false
 	}
 	if w.least < w.most {

@@ -11,9 +11,6 @@ import (
 // errGoexit is the reason of an incarnation that ended by runtime.Goexit.
 var errGoexit = errors.New("actors: user code called runtime.Goexit")
 
-// control marks messages that overtake data: credits, results of workers, redeliveries.
-type control interface{ control() }
-
 // A mailbox is an actor's queue and goroutine, behind protoactor's Mailbox interface.
 //
 // The actor has one goroutine for its whole life, parked on a condition while it is idle: no `go` per wake-up, as

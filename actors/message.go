@@ -5,21 +5,33 @@ package actors
 type (
 	// eos says that nothing comes any more. The items before it have all arrived.
 	eos struct {
+		letter
 		failed bool // there would have been more
 	}
 	// cancel goes upwards: nobody wants more.
-	cancel struct{}
+	cancel struct{ letter }
 	// late is a stage's tick: pieces have been out for a while.
-	late struct{}
+	late struct{ letter }
 	// waited says that the first item held has waited as long as it may.
-	waited struct{}
+	waited struct{ letter }
 	// poke says to a source that there is something in the ring.
-	poke struct{}
+	poke struct{ letter }
 	// begin says to a source's worker to run.
 	begin struct {
+		letter
 		died error // written by the worker whose iterator has not returned
 	}
 )
+
+// control marks messages that overtake data: credits, results of workers, redeliveries.
+type control interface{ control() }
+
+// A letter is a message of ours. What is on its way when a run is stopped reaches nobody, and protoactor would start a
+// goroutine that lives for a second to say so, a few times; the method keeps it from that.
+type letter struct{}
+
+// IgnoreDeadLetterLogging implements protoactor's interface of that name.
+func (letter) IgnoreDeadLetterLogging() {}
 
 func (*cancel) control() {}
 func (*late) control()   {}

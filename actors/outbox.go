@@ -115,6 +115,6 @@ func (o *outbox) end(failed bool) {
 	if o.next == nil {
 		o.last.finish()
 	} else {
-		o.cx.Send(o.next, &eos{failed})
+		o.cx.Send(o.next, &eos{failed: failed})
 	}
 }

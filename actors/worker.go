@@ -180,6 +180,7 @@ func (a *worker) Wanted() bool { return a.door.wanted.Load() }
 
 // A part is what a Streaming stage hands on of an item while it is worked on.
 type part struct {
+	letter
 	piece   *piece
 	out     plan.Chunk
 	reached int

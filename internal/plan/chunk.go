@@ -71,6 +71,9 @@ func (c *Of[T]) Bytes() (n int64) {
 	return n
 }
 
+// IgnoreDeadLetterLogging keeps the actor library from telling of a chunk that was on its way when its run was stopped.
+func (c *Of[T]) IgnoreDeadLetterLogging() {}
+
 // Free gives the chunk back to its pool. The owner must not touch it afterwards.
 func (c *Of[T]) Free() {
 	clear(c.Items) // drop references
