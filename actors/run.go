@@ -28,6 +28,8 @@ type Run struct {
 	base   time.Time
 	root   *actor.PID
 
+	stopRoot sync.Once
+
 	account plan.Account
 	outputs atomic.Int64
 	stats   []*stageStats
@@ -58,11 +60,9 @@ func (s *System) Start(ctx context.Context, g *plan.Graph, cfg Config) *Run {
 	}
 	r.outlet = newOutlet(r, g.Stages[g.Outlet.Stage], edges[g.Outlet.Stage])
 	props := r.props(func(box *mailbox) actor.Actor { return &root{run: r, box: box, edges: edges} })
-	pid, err := s.sys.Root.SpawnNamed(props, fmt.Sprintf("run%d", s.seq.Add(1)))
-	if err != nil {
+	if _, err := s.sys.Root.SpawnNamed(props, fmt.Sprintf("run%d", s.seq.Add(1))); err != nil {
 		panic(err) // the name is ours alone
 	}
-	r.root = pid
 	return r
 }
 
@@ -145,7 +145,7 @@ func (r *Run) conclude() {
 	for _, t := range r.taps {
 		t.gate.Shut()
 	}
-	r.sys.Root.Stop(r.root)
+	r.stopRoot.Do(func() { r.sys.Root.Stop(r.root) }) // a second one would be a dead letter
 }
 
 // Done is closed when every goroutine of the run has ended.
@@ -161,6 +161,7 @@ type root struct {
 func (a *root) Receive(c actor.Context) {
 	switch c.Message().(type) {
 	case *actor.Started:
+		a.run.root = c.Self() // before there is anybody who could end the run
 		a.spawn(c)
 	case *actor.Stopped:
 		a.box.close()

@@ -42,10 +42,11 @@ func walkFiles(dir string, patterns []string, yield func(string, error) bool) {
 			} else if !e.Type().IsRegular() {
 				return nil
 			}
-			if name = filepath.Join(dir, name[len(root):]); !yield(name, nil) {
-				return fs.SkipAll
+			below, err := filepath.Rel(root, name)
+			if err == nil && !yield(filepath.Join(dir, below), nil) {
+				err = fs.SkipAll
 			}
-			return nil
+			return err
 		})
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -180,8 +181,11 @@ func TestTheFateOfAnItemIsThatOfAllThatWasMadeOfIt(t *testing.T) {
 }
 
 func TestIdentitiesSayWhereAnItemComesFrom(t *testing.T) {
-	seen := map[string]int{}
+	var mu sync.Mutex
+	seen := map[string]int{} // guarded by mu
 	note := func(ctx context.Context, v int) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
 		seen[stages.ItemID(ctx).String()] = v
 		return v, nil
 	}

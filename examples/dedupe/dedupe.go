@@ -1,0 +1,66 @@
+// Package dedupe adds two kinds of stages to weir, from outside: through the same door as the built-in kinds, and with
+// call sites that look like theirs.
+package dedupe
+
+import (
+	"context"
+
+	"github.com/weirflow/weir/stages"
+)
+
+// Dedupe drops items that it has seen before, of the last size different ones. It remembers what its worker has seen:
+// a worker that is replaced after a panic begins anew.
+func Dedupe[T comparable](in stages.Stream[T], name string, size int, opts ...stages.SerialOption) stages.Stream[T] {
+	return stages.AttachSerial(in, name, stages.SerialKind[T, T]{
+		Name: "dedupe",
+		Open: func(context.Context) (stages.Worker[T, T], error) {
+			return &deduper[T]{seen: make(map[T]bool), ring: make([]T, 0, size)}, nil
+		},
+	}, opts...)
+}
+
+type deduper[T comparable] struct {
+	seen map[T]bool
+	ring []T
+	next int
+}
+
+// Process implements stages.Worker.
+func (d *deduper[T]) Process(_ context.Context, v T, emit func(T) bool) error {
+	if d.seen[v] {
+		return nil
+	}
+	if len(d.ring) < cap(d.ring) {
+		d.ring = append(d.ring, v)
+	} else if len(d.ring) > 0 {
+		delete(d.seen, d.ring[d.next])
+		d.ring[d.next] = v
+		d.next = (d.next + 1) % len(d.ring)
+	}
+	if cap(d.ring) > 0 {
+		d.seen[v] = true
+	}
+	emit(v)
+	return nil
+}
+
+// Sample lets every n-th item that a worker gets through.
+func Sample[T any](in stages.Stream[T], name string, n int64, opts ...stages.Option) stages.Stream[T] {
+	return stages.Attach(in, name, stages.Kind[T, T]{
+		Name: "sample",
+		Open: func(context.Context) (stages.Worker[T, T], error) { return &sampler[T]{n: n}, nil },
+	}, opts...)
+}
+
+type sampler[T any] struct {
+	n    int64
+	seen int64
+}
+
+// Process implements stages.Worker.
+func (s *sampler[T]) Process(_ context.Context, v T, emit func(T) bool) error {
+	if s.seen++; s.seen%s.n == 0 {
+		emit(v)
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package dedupe_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weirflow/weir/examples/dedupe"
+	"github.com/weirflow/weir/stages"
+	"github.com/weirflow/weir/supervisor"
+)
+
+func Example() {
+	words := stages.Define("words", func(g *stages.Graph, text string) stages.Stream[string] {
+		all := stages.Source(g, "words", stages.FromSlice(strings.Fields(text)))
+		return dedupe.Dedupe(all, "dedupe", 2)
+	})
+	sup := supervisor.New(supervisor.Config{})
+	for word, err := range supervisor.Items(context.Background(), sup, words.With("a a b c a"), nil) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Print(word, " ")
+	}
+	// Output: a b c a
+}
+
+func TestEveryThirdItemComesThrough(t *testing.T) {
+	p := stages.Define("sample", func(g *stages.Graph, n int) stages.Stream[int] {
+		return dedupe.Sample(stages.Source(g, "in", stages.FromSlice(make([]int, n))), "sample", 3)
+	})
+	n := 0
+	for _, err := range supervisor.Items(t.Context(), supervisor.New(supervisor.Config{}), p.With(1000), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n != 333 {
+		t.Errorf("%d items, want 333", n)
+	}
+}
+
+// A kind of this package is refused with the line of the build function, as a built-in one is.
+func TestFaultsOfForeignKindsAreNamed(t *testing.T) {
+	err := stages.Define("faulty", func(g *stages.Graph, _ struct{}) stages.Stream[int] {
+		in := stages.Source(g, "in", stages.FromSlice([]int{1}))
+		a := dedupe.Sample(in, "a", 2, stages.Mailbox(0))
+		return dedupe.Dedupe(a, "a", 3, stages.Buffer(-1))
+	}).With(struct{}{}).Err()
+	for _, want := range []string{"dedupe_test.go:", `stage "a": mailbox 0`, "name is already taken", "buffer -1"} {
+		if !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+	if strings.Contains(fmt.Sprint(err), "dedupe.go:") {
+		t.Errorf("the line of the constructor is named: %v", err)
+	}
+}
