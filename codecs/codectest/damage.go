@@ -50,7 +50,7 @@ func damage(src []byte, yield func([]byte) bool) {
 	step := 1
 	switch {
 	case len(src) > 4096:
-		step = len(src) / 16
+		step = len(src) / 4
 	case len(src) > 256:
 		step = len(src) / 128
 	}

@@ -163,7 +163,8 @@ func concurrentUse(tb testing.TB, c codecs.Codec, samples []any) {
 	values := carried(c, samples)
 	var wg sync.WaitGroup
 	for worker := range 8 {
-		wg.Go(func() { // owned by this rule, ends after its values, waited for below
+		// Owner: this rule. Ends when it has been through the values. Wait below waits for it.
+		wg.Go(func() {
 			for i := range values {
 				v := values[(i+worker)%len(values)]
 				src, err := encode(c, nil, v)

@@ -83,7 +83,7 @@ type leafKey struct {
 
 type hidden struct {
 	Shown  int
-	hidden int //nolint:unused // it is there to be lost
+	hidden int // it is there to be lost
 }
 
 type filter struct{ Match func(string) bool }

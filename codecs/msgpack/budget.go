@@ -7,13 +7,15 @@ import (
 
 // What a message may make Decode reserve: freeBytes, and bytesPerByte for each of its own. No plain type comes near
 // it (the worst, a nil slice, is 24 bytes for one), so it is felt only by types whose encoding hides their size: those
-// that encode themselves, and structs with large _ fields.
+// that encode themselves, and structs with large _ fields. Strings and bytes are as long as what they are copied from, and
+// are not counted.
 const (
 	freeBytes    = 1 << 20
 	bytesPerByte = 64
 )
 
-// A budget counts the memory that decoding reserves, or would reserve for what is being encoded.
+// A budget counts the memory that decoding reserves for slices, maps and pointers, or would reserve for what is being
+// encoded.
 type budget struct {
 	spentBytes uint64
 	limitBytes uint64 // of the decoder; the encoder learns the length, and with it the limit, at the end

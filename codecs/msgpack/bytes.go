@@ -17,9 +17,6 @@ func (stringForm) encode(e *encoder, v reflect.Value) error {
 	if uint64(len(s)) > math.MaxUint32 {
 		return errTooLong
 	}
-	if err := e.take(1, uint64(len(s))); err != nil {
-		return err
-	}
 	return e.wire.EncodeString(s)
 }
 

@@ -132,9 +132,6 @@ func (d *decoder) body() ([]byte, error) {
 	if n < 0 || n > len(d.src)-d.pos {
 		return nil, io.ErrUnexpectedEOF
 	}
-	if err := d.take(1, uint64(n)); err != nil {
-		return nil, err
-	}
 	d.pos += n
 	return d.src[d.pos-n : d.pos : d.pos], nil
 }

@@ -89,9 +89,6 @@ func (e *encoder) bin(b []byte) error {
 	if uint64(len(b)) > math.MaxUint32 {
 		return errTooLong
 	}
-	if err := e.take(1, uint64(len(b))); err != nil {
-		return err
-	}
 	if err := e.wire.EncodeBytesLen(len(b)); err != nil {
 		return err
 	}

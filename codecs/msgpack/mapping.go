@@ -97,11 +97,9 @@ func (f *mapForm) decode(d *decoder, v reflect.Value) error {
 		return err
 	}
 	m := reflect.MakeMapWithSize(f.rtype, n)
-	key := reflect.New(f.rtype.Key()).Elem()
+	key := reflect.New(f.rtype.Key()).Elem() // overwritten each time, and copied into the map
 	elem := reflect.New(f.rtype.Elem()).Elem()
 	for range n {
-		key.SetZero() // what decodes itself is promised a zero value
-		elem.SetZero()
 		if err := f.key.decode(d, key); err != nil {
 			return err
 		}

@@ -19,7 +19,6 @@ type form interface {
 // A plan is the form of one type and what is known of every value of it. Immutable once compile has returned.
 type plan struct {
 	form
-	name string
 	size uint64 // bytes of a value in memory, without what it points to
 
 	minBytes uint64 // bytes of the shortest encoding
@@ -67,7 +66,7 @@ func (c compiler) plan(t reflect.Type, at path) (*plan, error) {
 	if p, ok := c[t]; ok {
 		return p, nil
 	}
-	p := &plan{name: t.String(), size: uint64(t.Size()), minBytes: 1}
+	p := &plan{size: uint64(t.Size()), minBytes: 1}
 	c[t] = p
 	var err error
 	switch way := self.Of(t); {

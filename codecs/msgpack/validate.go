@@ -49,9 +49,9 @@ const alone = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 // maxValues values in all, itself and keys included. What passes cannot make a reader recurse deeper than MaxDepth,
 // or expect more elements than b has bytes:
 //
-// A container of n is refused unless n bytes remain for it besides those its parents still expect, so two containers
-// never count on the same bytes. Extensions are refused one and all, because the decoder below looks into them: it
-// takes their payload for a map header, and 10 well-formed bytes make it allocate 1.3 GB.
+// A container of n is refused unless n bytes remain for it besides those its parents still expect. So a false count
+// is refused where it stands, and no sum here exceeds len(b). Extensions are refused one and all, because the library
+// looks into them: it takes their payload for a map header, and 10 well-formed bytes make it allocate 1.3 GB.
 //
 // HOT PATH: it runs for every item that arrives.
 func validate(b []byte, maxValues int) error {

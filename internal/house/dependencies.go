@@ -18,6 +18,10 @@ func dependencies() []dependency {
 		{"google.golang.org/grpc", []string{"internal/link", "internal/wire", "supervisor"}, "the transport is the link's"},
 		{"github.com/vmihailenco/msgpack/v5", []string{"codecs/msgpack"}, "a format is one codec among others"},
 		{"github.com/rs/zerolog", []string{"supervisor", "examples"}, "the library emits events, a logger is a listener; actors takes a *slog.Logger"},
+		{"golang.org/x/image", []string{"examples"}, "the library does not know what an image is"},
+		{"golang.org/x/term", []string{"examples"}, "only a program has a terminal"},
+		{"github.com/schollz/progressbar/v3", []string{"examples"}, "the library draws nothing: it has Stats"},
+		{"github.com/jedib0t/go-pretty/v6", []string{"examples"}, "the library draws nothing: it has Stats"},
 	}
 }
 

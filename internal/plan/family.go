@@ -99,7 +99,7 @@ type Family struct {
 	alive   atomic.Int64
 	fate    atomic.Uint32
 	parents IDs    // immutable once members exist
-	one     [1]Run // memory for a single parent
+	one     [1]Run // memory for a single run of parents
 }
 
 // path is that of the first parent; it stands for all of them.
@@ -157,6 +157,12 @@ func (s *IDs) Merged(parents *IDs, at Run, n int) {
 	if parents.n > 0 {
 		first, kids = parents.runs[0], n > 1
 	}
-	f.parents, *parents = *parents, IDs{}
+	if len(parents.runs) == 1 {
+		f.one[0] = parents.runs[0]
+		f.parents = IDs{f.one[:], parents.n}
+		parents.Reset()
+	} else {
+		f.parents, *parents = *parents, IDs{}
+	}
 	s.add(Run{index: first.index, fam: f, n: uint32(n), epoch: first.epoch, src: first.src, kids: kids})
 }
