@@ -2,7 +2,10 @@ package actors
 
 import (
 	"bytes"
-	"runtime"
+	"context"
+	"fmt"
+	"runtime/pprof"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -17,14 +20,28 @@ type jobs struct {
 
 // A job is one incarnation.
 type job struct {
-	stage     string
-	worker    int
-	goroutine string // "goroutine 17", as in a stack trace
+	stage  string
+	worker int
 }
 
-// enter is called by an incarnation, in its goroutine, before it runs user code for the first time.
+// labels for profiles, and for finding a goroutine in them: runtime/pprof is the only door to another goroutine's stack.
+const (
+	labelRun      = "weir.run"
+	labelPipeline = "pipeline"
+	labelStage    = "stage"
+	labelWorker   = "worker"
+)
+
+// label marks the calling goroutine, and those that user code starts under ctx, in profiles.
+func (r *Run) label(ctx context.Context, stage string, worker int) context.Context {
+	ctx = pprof.WithLabels(ctx, pprof.Labels(labelRun, r.name, labelPipeline, r.graph.Name, labelStage, stage, labelWorker, strconv.Itoa(worker)))
+	pprof.SetGoroutineLabels(ctx)
+	return ctx
+}
+
+// enter is called by an incarnation before it runs user code for the first time.
 func (j *jobs) enter(stage string, worker int) *job {
-	a := &job{stage, worker, thisGoroutine()}
+	a := &job{stage, worker}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.at == nil {
@@ -34,19 +51,11 @@ func (j *jobs) enter(stage string, worker int) *job {
 	return a
 }
 
-// leave is called when no user code will run any more.
+// leave is called when it will run none any more.
 func (j *jobs) leave(a *job) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	delete(j.at, a)
-}
-
-// thisGoroutine reads the goroutine's number off its own stack trace: the runtime does not tell it otherwise. It only
-// serves to find that trace again.
-func thisGoroutine() string {
-	var buf [64]byte
-	name, _, _ := bytes.Cut(buf[:runtime.Stack(buf[:], false)], []byte(" ["))
-	return string(name)
 }
 
 // Hung names the functions that have not returned, some time after Stop.
@@ -56,17 +65,23 @@ func (r *Run) Hung() []*stages.HungError {
 	if len(r.jobs.at) == 0 {
 		return nil
 	}
-	buf := make([]byte, 4<<20)
-	traces := strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n")
+	var profile bytes.Buffer
+	// In this form each group of equal stacks has its labels; an error of a Buffer cannot be.
+	_ = pprof.Lookup("goroutine").WriteTo(&profile, 1)
+	groups := strings.Split(profile.String(), "\n\n")
 	var hung []*stages.HungError
 	for a := range r.jobs.at {
 		e := &stages.HungError{Stage: a.stage, Worker: a.worker}
-		for _, t := range traces {
-			if strings.HasPrefix(t, a.goroutine+" [") {
-				e.Stack = t
+		for _, g := range groups {
+			if hasLabel(g, labelRun, r.name) && hasLabel(g, labelStage, a.stage) && hasLabel(g, labelWorker, strconv.Itoa(a.worker)) {
+				e.Stack += g + "\n"
 			}
 		}
 		hung = append(hung, e)
 	}
 	return hung
+}
+
+func hasLabel(group, key, value string) bool {
+	return strings.Contains(group, fmt.Sprintf("%q:%q", key, value))
 }

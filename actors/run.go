@@ -23,6 +23,7 @@ type Run struct {
 	sys    *actor.ActorSystem
 	cfg    Config
 	graph  *plan.Graph
+	name   string          // among the runs of the system
 	ctx    context.Context // of all user code
 	cancel context.CancelFunc
 	base   time.Time
@@ -47,7 +48,7 @@ type Run struct {
 
 // Start runs g. It returns when the actors are there. ctx carries values for user code; its end is not watched.
 func (s *System) Start(ctx context.Context, g *plan.Graph, cfg Config) *Run {
-	r := &Run{sys: s.sys, cfg: cfg, graph: g, base: time.Now(), done: make(chan struct{})}
+	r := &Run{sys: s.sys, cfg: cfg, graph: g, name: fmt.Sprintf("run%d", s.seq.Add(1)), base: time.Now(), done: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	edges := make([]*edge, len(g.Stages))
 	for i, sp := range g.Stages {
@@ -60,7 +61,7 @@ func (s *System) Start(ctx context.Context, g *plan.Graph, cfg Config) *Run {
 	}
 	r.outlet = newOutlet(r, g.Stages[g.Outlet.Stage], edges[g.Outlet.Stage])
 	props := r.props(func(box *mailbox) actor.Actor { return &root{run: r, box: box, edges: edges} })
-	if _, err := s.sys.Root.SpawnNamed(props, fmt.Sprintf("run%d", s.seq.Add(1))); err != nil {
+	if _, err := s.sys.Root.SpawnNamed(props, r.name); err != nil {
 		panic(err) // the name is ours alone
 	}
 	return r

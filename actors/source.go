@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -238,6 +237,7 @@ func (a *iterator) Receive(c actor.Context) {
 
 func (a *iterator) iterate(m *begin) {
 	s := a.s
+	ctx := s.run.label(s.tap.ctx, s.spec.Name, 0)
 	j := s.run.jobs.enter(s.spec.Name, 0)
 	clean := false
 	defer func() {
@@ -250,11 +250,11 @@ func (a *iterator) iterate(m *begin) {
 		if r != nil {
 			value = fmt.Sprint(r)
 		}
-		m.died = &stages.PanicError{Stage: s.spec.Name, Value: value, Stack: string(debug.Stack())}
+		m.died = &stages.PanicError{Stage: s.spec.Name, Value: value, Stack: userStack()}
 		if r != nil {
 			panic(r)
 		}
 	}()
-	s.feed.Run(s.tap.ctx)
+	s.feed.Run(ctx)
 	clean = true
 }

@@ -110,9 +110,10 @@ func (a *worker) do(p *piece) {
 type openError struct{ err error }
 
 func (a *worker) open() {
+	r, at := a.s.run, a.work.Place.Worker
 	ctx, cancel := context.WithCancel(a.s.ctx)
-	a.ctx, a.cancel = plan.Bind(ctx, &a.work), cancel
-	a.job = a.s.run.jobs.enter(a.s.spec.Name, a.work.Place.Worker)
+	a.ctx, a.cancel = plan.Bind(r.label(ctx, a.s.spec.Name, at), &a.work), cancel
+	a.job = r.jobs.enter(a.s.spec.Name, at)
 	k, err := a.s.spec.Open(a.ctx)
 	if err != nil {
 		panic(&openError{err})
@@ -134,7 +135,7 @@ func (a *worker) rescue(p *piece, r any) {
 	if r != nil {
 		value = fmt.Sprint(r)
 	}
-	e := &stages.PanicError{Stage: a.s.spec.Name, Value: value, Stack: string(debug.Stack())}
+	e := &stages.PanicError{Stage: a.s.spec.Name, Value: value, Stack: userStack()}
 	if w.In != nil && w.Next < w.To && !w.Flushing && !p.unopened {
 		e.Item = stages.IDOf(a.s.run.graph, w.In.Head().IDs.At(w.Next))
 	}

@@ -323,3 +323,11 @@ func TestACloseThatFailsIsAnEventAndNothingElse(t *testing.T) {
 type closer func() error
 
 func (c closer) Close() error { return c() }
+
+// dieOnce panics at the first attempt at every item.
+func dieOnce(ctx context.Context, v int) (int, error) {
+	if stages.Attempt(ctx) == 1 {
+		panic("once")
+	}
+	return v, nil
+}

@@ -273,7 +273,7 @@ func TestStopNamesAFunctionThatDoesNotReturn(t *testing.T) {
 		begun := time.Now()
 		err = run.Stop()
 		hung, ok := errors.AsType[*stages.HungError](err)
-		if !ok || !errors.Is(err, stages.ErrHung) || hung.Stage != "stubborn" || !strings.Contains(hung.Stack, "stubborn(") {
+		if !ok || !errors.Is(err, stages.ErrHung) || hung.Stage != "stubborn" || !strings.Contains(hung.Stack, ".stubborn+") {
 			t.Errorf("got %v", err)
 		}
 		if d := time.Since(begun); d != time.Second {

@@ -14,6 +14,7 @@ import (
 	"github.com/weirflow/weir/supervisor"
 )
 
+// Config travels with the pipeline.
 type Config struct{ Dir string }
 
 // What flows. Not where.

@@ -10,7 +10,6 @@ func lists() house.Lists {
 			"stages/files.go os":            "FromFiles lists a directory, when it is opened",
 			"stages/files.go io/fs":         "FromFiles lists a directory, when it is opened",
 			"stages/files.go path/filepath": "FromFiles lists a directory, when it is opened",
-			"stages/deadletter/ os":         "a dead letter file is written, when its sink is opened",
 		},
 		// "file variable": tables that the compiler builds and nothing writes.
 		Globals: map[string]string{
@@ -20,6 +19,7 @@ func lists() house.Lists {
 		Goroutines: map[string]string{
 			"codecs/codectest/rules.go": "the suite uses a codec from several goroutines at once, and waits for them",
 			"actors/mailbox.go":         "an actor is one goroutine, and its mailbox is what starts and parks it",
+			"supervisor/journal.go":     "the herald tells events to a listener that may be slow",
 		},
 		// "file function": helpers that are called from inside bubbles only; "file": programs that measure real time.
 		Sleeps: map[string]string{},
