@@ -13,7 +13,7 @@ import (
 // the family cannot be complete before that. What a new attempt must not hand on again is skipped by number.
 type streamKernel[In, Out any] struct {
 	kernel[In, Out]
-	ctx    context.Context
+	ctx    context.Context // of the worker; during Run
 	w      *plan.Work
 	open   plan.Partial // of the item at Work.Next
 	skip   int          // outputs of it that an earlier attempt has handed on

@@ -80,7 +80,7 @@ func (l link) outputs(v elem) []elem {
 
 func checkChain(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 1))
-	n, epochs := r.IntN(2000), 1+r.IntN(3)
+	n, epochs := r.IntN(800), 1+r.IntN(3)
 	var chain []link
 	for range r.IntN(6) {
 		chain = append(chain, randomLink(r))
