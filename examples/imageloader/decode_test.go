@@ -38,16 +38,16 @@ func TestAnImageOfOneColourBecomesThreeEvenPlanes(t *testing.T) {
 		data []byte
 		want [3]float64
 	}{
-		{"colour.png", pngOf(t, painted(image.NewNRGBA(image.Rect(0, 0, 9, 7)), c)), [3]float64{0.8, 0.4, 0.2}},
-		{"origin elsewhere.png", pngOf(t, painted(image.NewNRGBA(image.Rect(5, 5, 9, 7)), c)), [3]float64{0.8, 0.4, 0.2}},
-		{"one pixel.png", pngOf(t, painted(image.NewNRGBA(image.Rect(0, 0, 1, 1)), c)), [3]float64{0.8, 0.4, 0.2}},
-		{"16 bit.png", pngOf(t, painted(image.NewNRGBA64(image.Rect(0, 0, 9, 7)), c)), [3]float64{0.8, 0.4, 0.2}},
-		{"16 bit gray.png", pngOf(t, painted(image.NewGray16(image.Rect(0, 0, 9, 7)), gray)), [3]float64{128. / 255, 128. / 255, 128. / 255}},
-		{"half transparent counts as half black.png", pngOf(t, painted(image.NewNRGBA(image.Rect(0, 0, 9, 7)), color.NRGBA{255, 0, 255, 51})), [3]float64{0.2, 0, 0.2}},
-		{"windows.bmp", bmpOf(t, painted(image.NewNRGBA(image.Rect(0, 0, 9, 7)), c)), [3]float64{0.8, 0.4, 0.2}},
-		{"animated.gif", gifOf(t, painted(image.NewNRGBA(image.Rect(0, 0, 9, 9)), color.White)), [3]float64{1, 1, 1}},
+		{"colour.png", pngOf(painted(image.NewNRGBA(image.Rect(0, 0, 9, 7)), c)), [3]float64{0.8, 0.4, 0.2}},
+		{"origin elsewhere.png", pngOf(painted(image.NewNRGBA(image.Rect(5, 5, 9, 7)), c)), [3]float64{0.8, 0.4, 0.2}},
+		{"one pixel.png", pngOf(painted(image.NewNRGBA(image.Rect(0, 0, 1, 1)), c)), [3]float64{0.8, 0.4, 0.2}},
+		{"16 bit.png", pngOf(painted(image.NewNRGBA64(image.Rect(0, 0, 9, 7)), c)), [3]float64{0.8, 0.4, 0.2}},
+		{"16 bit gray.png", pngOf(painted(image.NewGray16(image.Rect(0, 0, 9, 7)), gray)), [3]float64{128. / 255, 128. / 255, 128. / 255}},
+		{"half transparent counts as half black.png", pngOf(painted(image.NewNRGBA(image.Rect(0, 0, 9, 7)), color.NRGBA{255, 0, 255, 51})), [3]float64{0.2, 0, 0.2}},
+		{"windows.bmp", bmpOf(painted(image.NewNRGBA(image.Rect(0, 0, 9, 7)), c)), [3]float64{0.8, 0.4, 0.2}},
+		{"animated.gif", gifOf(painted(image.NewNRGBA(image.Rect(0, 0, 9, 9)), color.White)), [3]float64{1, 1, 1}},
 		{"web.webp", webpOf(300, 500, c), [3]float64{0.8, 0.4, 0.2}},
-		{"photo.jpeg", jpegOf(t, painted(image.NewNRGBA(image.Rect(0, 0, 64, 64)), color.White)), [3]float64{1, 1, 1}},
+		{"photo.jpeg", jpegOf(painted(image.NewNRGBA(image.Rect(0, 0, 64, 64)), color.White)), [3]float64{1, 1, 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := loadFile(t, newDecoder(t), tt.name, tt.data)
@@ -75,7 +75,7 @@ func TestRowsOfATensorAreRowsOfTheImage(t *testing.T) {
 			m.Set(x, y, color.NRGBA{255, 0, 0, 255}) // the upper quarter
 		}
 	}
-	got, err := loadFile(t, newDecoder(t), "top.png", pngOf(t, m))
+	got, err := loadFile(t, newDecoder(t), "top.png", pngOf(m))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestRowsOfATensorAreRowsOfTheImage(t *testing.T) {
 }
 
 func TestNothingOfAnImageIsLeftInTheNext(t *testing.T) {
-	images := goodImages(t)
+	images := goodImages()
 	used := newDecoder(t)
 	for name, data := range images {
 		fresh, err := loadFile(t, newDecoder(t), filepath.Base(name), data)
@@ -146,12 +146,12 @@ func TestAPanicOfADecoderNamesTheFile(t *testing.T) {
 	}()
 	d := newDecoder(t)
 	d.small = nil
-	loadFile(t, d, "colour.png", goodImages(t)["colour.png"])
+	loadFile(t, d, "colour.png", goodImages()["colour.png"])
 }
 
 func TestLoadingAllocatesTheTensorAndWhatTheDecoderNeeds(t *testing.T) {
 	dir := t.TempDir()
-	writeFile(t, dir, "a.png", pngOf(t, painted(image.NewNRGBA(image.Rect(0, 0, 16, 16)))))
+	writeFile(t, dir, "a.png", pngOf(painted(image.NewNRGBA(image.Rect(0, 0, 16, 16)))))
 	d := newDecoder(t)
 	n := bytesPerRun(func() {
 		if _, err := d.load(t.Context(), filepath.Join(dir, "a.png")); err != nil {

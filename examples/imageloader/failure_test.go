@@ -26,7 +26,7 @@ func TestFailedFilesAreNamedWithTheirCauses(t *testing.T) {
 		if n := strings.Count(out, "failed: "); n != bad {
 			t.Errorf("%s: %d failures, want %d:\n%s", where, n, bad, out)
 		}
-		for name, b := range badImages(t) {
+		for name, b := range badImages() {
 			if want := "failed: " + filepath.Join(dir, filepath.FromSlash(name)) + ": " + b.cause; !strings.Contains(out, want) {
 				t.Errorf("%s does not say %q:\n%s", where, want, out)
 			}

@@ -12,6 +12,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"golang.org/x/image/bmp"
@@ -30,34 +31,32 @@ func writeFile(t testing.TB, dir, name string, data []byte) {
 }
 
 // goodImages are images of every format and of the kinds that decoders treat differently, by file name.
-func goodImages(t testing.TB) map[string][]byte {
-	t.Helper()
+var goodImages = sync.OnceValue(func() map[string][]byte {
 	rgb := painted(image.NewNRGBA(image.Rect(0, 0, 60, 40)))
 	return map[string][]byte{
-		"colour.jpg":            jpegOf(t, rgb),
-		"gray.JPEG":             jpegOf(t, painted(image.NewGray(image.Rect(0, 0, 33, 57)))),
-		"colour.png":            pngOf(t, rgb),
-		"transparent.png":       pngOf(t, painted(image.NewNRGBA(image.Rect(0, 0, 20, 20)), color.NRGBA{200, 100, 50, 90})),
-		"gray.png":              pngOf(t, painted(image.NewGray(image.Rect(0, 0, 40, 30)))),
-		"16 bit.png":            pngOf(t, painted(image.NewNRGBA64(image.Rect(0, 0, 25, 35)))),
-		"16 bit gray.png":       pngOf(t, painted(image.NewGray16(image.Rect(0, 0, 25, 35)))),
-		"one pixel.png":         pngOf(t, painted(image.NewNRGBA(image.Rect(0, 0, 1, 1)))),
-		"one row.png":           pngOf(t, painted(image.NewNRGBA(image.Rect(0, 0, 500, 1)))),
-		"large.png":             pngOf(t, painted(image.NewGray(image.Rect(0, 0, 400, 300)))),
-		"paletted.gif":          gifOf(t, rgb),
-		"deep/down/windows.BMP": bmpOf(t, rgb),
+		"colour.jpg":            jpegOf(rgb),
+		"gray.JPEG":             jpegOf(painted(image.NewGray(image.Rect(0, 0, 33, 57)))),
+		"colour.png":            pngOf(rgb),
+		"transparent.png":       pngOf(painted(image.NewNRGBA(image.Rect(0, 0, 20, 20)), color.NRGBA{200, 100, 50, 90})),
+		"gray.png":              pngOf(painted(image.NewGray(image.Rect(0, 0, 40, 30)))),
+		"16 bit.png":            pngOf(painted(image.NewNRGBA64(image.Rect(0, 0, 25, 35)))),
+		"16 bit gray.png":       pngOf(painted(image.NewGray16(image.Rect(0, 0, 25, 35)))),
+		"one pixel.png":         pngOf(painted(image.NewNRGBA(image.Rect(0, 0, 1, 1)))),
+		"one row.png":           pngOf(painted(image.NewNRGBA(image.Rect(0, 0, 500, 1)))),
+		"large.png":             pngOf(painted(image.NewGray(image.Rect(0, 0, 400, 300)))),
+		"paletted.gif":          gifOf(rgb),
+		"deep/down/windows.BMP": bmpOf(rgb),
 		"web.webp":              webpOf(70, 30, color.NRGBA{10, 200, 60, 255}),
-		"deep/a png.jpg":        pngOf(t, rgb), // its name lies
+		"deep/a png.jpg":        pngOf(rgb), // its name lies
 	}
-}
+})
 
 // badImages are files that fail, and why, by file name.
-func badImages(t testing.TB) map[string]struct {
+func badImages() map[string]struct {
 	data  []byte
 	cause string
 } {
-	t.Helper()
-	whole := pngOf(t, painted(image.NewNRGBA(image.Rect(0, 0, 60, 40))))
+	whole := pngOf(painted(image.NewNRGBA(image.Rect(0, 0, 60, 40))))
 	corrupt := bytes.Clone(whole)
 	corrupt[len(corrupt)/2] ^= 0xff
 	return map[string]struct {
@@ -70,28 +69,28 @@ func badImages(t testing.TB) map[string]struct {
 		"text.jpg":      {[]byte("this is not an image\n"), "image: unknown format"},
 		"bomb.png":      {pngHeader(60_000, 60_000), "image of 60000 x 60000 pixels is too large: at most 64 megapixels and 32768 pixels a side"},
 		"tower.png":     {pngHeader(1, 32_769), "image of 1 x 32769 pixels is too large"},
-		"cut/short.bmp": {bmpOf(t, painted(image.NewNRGBA(image.Rect(0, 0, 9, 9))))[:40], "unexpected EOF"},
+		"cut/short.bmp": {bmpOf(painted(image.NewNRGBA(image.Rect(0, 0, 9, 9))))[:40], "unexpected EOF"},
 	}
 }
 
 func writeGoodImages(t testing.TB, dir string) (n int) {
 	t.Helper()
-	for name, data := range goodImages(t) {
+	for name, data := range goodImages() {
 		writeFile(t, dir, name, data)
 	}
 	// None of these is an image, and none may fail.
 	writeFile(t, dir, "README.txt", []byte("no image"))
 	writeFile(t, dir, "jpg", []byte("no image"))
 	writeFile(t, dir, "folder.jpg/notes.md", []byte("no image"))
-	return len(goodImages(t))
+	return len(goodImages())
 }
 
 func writeBadImages(t testing.TB, dir string) (n int) {
 	t.Helper()
-	for name, bad := range badImages(t) {
+	for name, bad := range badImages() {
 		writeFile(t, dir, name, bad.data)
 	}
-	return len(badImages(t))
+	return len(badImages())
 }
 
 // painted fills m with a pattern, or with one colour.
@@ -109,33 +108,32 @@ func painted(m draw.Image, one ...color.Color) draw.Image {
 	return m
 }
 
-func encoded(t testing.TB, encode func(*bytes.Buffer) error) []byte {
-	t.Helper()
+func encoded(encode func(*bytes.Buffer) error) []byte {
 	var b bytes.Buffer
 	if err := encode(&b); err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	return b.Bytes()
 }
 
-func jpegOf(t testing.TB, m image.Image) []byte {
-	return encoded(t, func(b *bytes.Buffer) error { return jpeg.Encode(b, m, nil) })
+func jpegOf(m image.Image) []byte {
+	return encoded(func(b *bytes.Buffer) error { return jpeg.Encode(b, m, nil) })
 }
 
-func pngOf(t testing.TB, m image.Image) []byte {
-	return encoded(t, func(b *bytes.Buffer) error { return png.Encode(b, m) })
+func pngOf(m image.Image) []byte {
+	return encoded(func(b *bytes.Buffer) error { return png.Encode(b, m) })
 }
 
-func bmpOf(t testing.TB, m image.Image) []byte {
-	return encoded(t, func(b *bytes.Buffer) error { return bmp.Encode(b, m) })
+func bmpOf(m image.Image) []byte {
+	return encoded(func(b *bytes.Buffer) error { return bmp.Encode(b, m) })
 }
 
 // gifOf has a second frame, of which nothing may be seen.
-func gifOf(t testing.TB, m image.Image) []byte {
+func gifOf(m image.Image) []byte {
 	first := image.NewPaletted(m.Bounds(), palette.Plan9)
 	draw.FloydSteinberg.Draw(first, first.Rect, m, m.Bounds().Min)
 	second := image.NewPaletted(image.Rect(3, 3, 9, 9), palette.Plan9)
-	return encoded(t, func(b *bytes.Buffer) error {
+	return encoded(func(b *bytes.Buffer) error {
 		return gif.EncodeAll(b, &gif.GIF{Image: []*image.Paletted{first, second}, Delay: []int{0, 0}})
 	})
 }

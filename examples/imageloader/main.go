@@ -90,7 +90,7 @@ func load(ctx, drain context.Context, sup *supervisor.Supervisor, opts options, 
 		return explain(ctx, opts.cfg, err)
 	}
 	defer run.Stop()
-	
+	defer context.AfterFunc(drain, run.Drain)()
 
 	done := func() int64 { return finished(run.Stats()) }
 	hide := showProgress(ctx, stderr, opts.cfg, done)
@@ -99,7 +99,6 @@ func load(ctx, drain context.Context, sup *supervisor.Supervisor, opts options, 
 	var seen moments
 	for batch, err := range run.Items(ctx) {
 		if err != nil {
-			hide() // before the error is printed
 			return explain(ctx, opts.cfg, err)
 		}
 		for _, t := range batch {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,7 +55,14 @@ func (s *screenOf) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last is the line of the cursor.
+// now is how many lines there are, and the one of the cursor.
+func (s *screenOf) now() (lines int, last string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.lines), s.last()
+}
+
+// last wants mu.
 func (s *screenOf) last() string {
 	if len(s.lines) == 0 {
 		return ""
@@ -69,20 +77,19 @@ func TestABarGrowsOnOneLineAndLeavesNoTrace(t *testing.T) {
 		var seen []string
 		s := &screenOf{shown: func(line string) { seen = append(seen, line) }}
 		began := time.Now()
-		done := func() int64 { return int64(min(time.Since(began).Seconds()*2, 100)) } // two images a second, and then too many
+		done := func() int64 { return int64(time.Since(began).Seconds() * 2) }
 		hide := showProgress(t.Context(), terminal{s}, Config{Dir: dir, Epochs: 10}, done)
 		time.Sleep(35*time.Second + 50*time.Millisecond)
-		s.mu.Lock()
-		if got := regexp.MustCompile(`^ *50% \|█{20} {20}\| \(70/140, 2 images/s\) \[35s:3[45]s\]$`); len(s.lines) != 1 || !got.MatchString(s.last()) {
-			t.Errorf("after 35 of 70 s, in %d lines: %q", len(s.lines), s.last())
+		half := regexp.MustCompile(`^ *50% \|█{20} {20}\| \(70/140, 2 images/s\) \[35s:3[45]s\]$`)
+		if lines, bar := s.now(); lines != 1 || !half.MatchString(bar) {
+			t.Errorf("after 35 of 70 s, in %d lines: %q", lines, bar)
 		}
-		s.mu.Unlock()
 		hide()
 		hide()
+		if lines, bar := s.now(); lines != 1 || bar != "" {
+			t.Errorf("left behind in %d lines: %q", lines, bar)
+		}
 		drawn := len(seen)
-		if s.last() != "" || len(s.lines) != 1 {
-			t.Errorf("left behind in %d lines: %q", len(s.lines), s.last())
-		}
 		time.Sleep(time.Minute)
 		if len(seen) != drawn {
 			t.Errorf("%q drawn after the end", seen[drawn:])
@@ -93,16 +100,26 @@ func TestABarGrowsOnOneLineAndLeavesNoTrace(t *testing.T) {
 	})
 }
 
-func TestABarEndsWithTheImagesItCounted(t *testing.T) {
+func TestABarIsGoneWhenAllIsDoneAndMore(t *testing.T) {
 	dir := t.TempDir()
 	writeGoodImages(t, dir)
 	synctest.Test(t, func(t *testing.T) {
 		s := &screenOf{}
-		hide := showProgress(t.Context(), terminal{s}, Config{Dir: dir, Epochs: 1}, func() int64 { return 99 })
+		var done atomic.Int64
+		done.Store(7)
+		hide := showProgress(t.Context(), terminal{s}, Config{Dir: dir, Epochs: 1}, done.Load)
+		synctest.Wait()
+		if _, bar := s.now(); !strings.Contains(bar, " 50% |") {
+			t.Errorf("half of it done: %q", bar)
+		}
+		done.Store(99) // files that were added after the count
 		time.Sleep(time.Second)
+		if lines, bar := s.now(); bar != "" || lines > 1 {
+			t.Errorf("all done, and still there: %q", bar)
+		}
 		hide()
-		if strings.TrimSpace(s.last()) != "" || len(s.lines) > 1 {
-			t.Errorf("left behind: %q", s.last())
+		if lines, bar := s.now(); bar != "" || lines > 1 {
+			t.Errorf("left behind: %q", bar)
 		}
 	})
 }
