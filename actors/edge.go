@@ -47,8 +47,11 @@ const (
 	grantSlow = 2 * time.Millisecond
 )
 
-// firstRoom is the waiting room before anything is known of the flow.
-const firstRoom = 8
+// The waiting room before anything is known of the flow, and the largest.
+const (
+	firstRoom   = 8
+	largestRoom = 1024
+)
 
 // roomBytes bounds a waiting room that follows the flow, where the size of items is known.
 const roomBytes = 32 << 20
@@ -61,7 +64,9 @@ type window struct {
 	granted     uint64
 	size        int
 	base        int // of it: what is worked on, and what an aggregator may hold back; the rest is waiting room
-	least, most int // equal when the room is fixed
+	fixed       bool
+	least, most int
+	room        int // largest waiting room, whatever the size of items
 	last        time.Duration
 	clock       func() time.Duration
 }
@@ -69,13 +74,22 @@ type window struct {
 // newWindow sizes the window for a stage of mailbox items at once, which may hold held items back.
 func newWindow(mailbox, held, buffer int, clock func() time.Duration) window {
 	base := mailbox + held
-	w := window{base: base, least: base + 2, most: base + 1024, size: base + firstRoom, clock: clock}
+	w := window{base: base, least: base + 2, room: largestRoom, size: base + firstRoom, clock: clock}
 	if buffer != plan.Flow {
-		w.size = base + buffer
-		w.least, w.most = w.size, w.size
+		w.fixed, w.room, w.size = true, buffer, base+buffer
 	}
+	w.most = base + w.room
 	w.granted = uint64(w.size)
 	return w
+}
+
+// limitRoom makes n the largest waiting room, before anything is granted.
+func (w *window) limitRoom(n int) {
+	w.room = min(w.room, n)
+	w.most = w.base + w.room
+	w.least = min(w.least, w.most)
+	w.size = min(w.size, w.most)
+	w.granted = uint64(w.size)
 }
 
 // next returns the limit to grant when left places have left, and false if it is not yet time: limits move by half
@@ -86,7 +100,7 @@ func (w *window) next(left uint64) (uint64, bool) {
 	if limit <= w.granted || (limit-w.granted)*2 < uint64(w.size-w.base) {
 		return 0, false
 	}
-	if w.least < w.most {
+	if !w.fixed {
 		now := w.clock()
 		switch d := now - w.last; {
 		case d < grantFast:
@@ -105,10 +119,10 @@ func (w *window) next(left uint64) (uint64, bool) {
 
 // weigh bounds a room that follows the flow to roomBytes, given the size of some items that came.
 func (w *window) weigh(bytes int64, items int) {
-	if w.least == w.most || bytes == 0 {
+	if w.fixed || bytes == 0 {
 		return
 	}
-	room := int(min(roomBytes*int64(items)/bytes, 1024))
-	w.most = max(w.least, w.least-2+room)
+	room := int(min(roomBytes*int64(items)/bytes, int64(w.room)))
+	w.most = max(w.least, w.base+room)
 	w.size = min(w.size, w.most)
 }

@@ -29,6 +29,7 @@ type mailbox struct {
 	invoker   actor.MessageInvoker
 	suspended bool
 	starting  bool    // in Start: return instead of parking
+	stopped   bool    // the actor has stopped: what is left is for the dead letters
 	cur       [2]lane // being worked off: control, data
 
 	ended func()    // called when the goroutine has ended for good
@@ -110,8 +111,9 @@ func (m *mailbox) Start() {
 	}
 }
 
-// close is called by the actor itself when it has stopped.
+// close is called by the actor itself, in its loop, when it has stopped.
 func (m *mailbox) close() {
+	m.stopped = true
 	m.mu.Lock()
 	m.closed = true
 	m.mu.Unlock()
@@ -180,7 +182,7 @@ func (m *mailbox) handle() (again bool) {
 			}
 		}
 		for k := range m.cur {
-			for l := &m.cur[k]; !m.suspended && !l.empty() && !m.urgent.Load(); {
+			for l := &m.cur[k]; !m.suspended && !m.stopped && !l.empty() && !m.urgent.Load(); {
 				msg = l.q[l.i]
 				l.q[l.i] = nil
 				l.i++

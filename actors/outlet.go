@@ -37,9 +37,7 @@ const outletRoom = 8
 func newOutlet(r *Run, last *plan.Stage, e *edge) *Outlet {
 	o := &Outlet{run: r, wake: make(chan struct{}, 1), edge: e, win: newWindow(1, 0, plan.Flow, r.clock)}
 	if last.Buffer != plan.Flow {
-		o.win.most = max(outletRoom, last.Buffer)
-		o.win.size = min(o.win.size, o.win.most)
-		o.win.granted = uint64(o.win.size)
+		o.win.limitRoom(max(outletRoom, last.Buffer))
 	}
 	e.limit.Store(o.win.granted)
 	return o

@@ -61,11 +61,9 @@ func newSource(r *Run, s *plan.Stage, box *mailbox, t *tap, out outbox) *source 
 		buffer++
 	}
 	a.win = newWindow(0, 0, buffer, r.clock)
-	a.win.most = min(a.win.most, a.feed.Size())
-	a.win.size = min(a.win.size, a.win.most)
-	t.gate.Limit(uint64(a.win.size))
-	a.win.granted = uint64(a.win.size)
+	a.win.limitRoom(a.feed.Size())
 	a.feed.Bind(t.gate)
+	t.gate.Limit(a.win.granted)
 	return a
 }
 

@@ -203,8 +203,8 @@ func (g *Gate) Stay(epoch int) (on, skip bool) {
 
 // Drain asks the worker to end. What it has in hand is still accepted.
 func (g *Gate) Drain() {
-	if !g.state.CompareAndSwap(gateOpen, gateDraining) {
-		g.state.CompareAndSwap(gateSkipping, gateDraining)
+	for s := g.state.Load(); s < gateDraining && !g.state.CompareAndSwap(s, gateDraining); {
+		s = g.state.Load() // the worker has turned skipping into open
 	}
 }
 
