@@ -41,10 +41,12 @@ func (e *edge) credit(sent uint64) int {
 	return int(e.limit.Load() - sent)
 }
 
-// Half a window should last about half a millisecond: between these two, the window stays as it is.
+// Half a waiting room should last about half a millisecond: between grantFast and grantSlow it stays as it is. It does not
+// grow twice within growEvery: an empty pipeline fills fast, however slow its consumer will turn out to be.
 const (
 	grantFast = 500 * time.Microsecond
 	grantSlow = 2 * time.Millisecond
+	growEvery = 200 * time.Microsecond
 )
 
 // The waiting room before anything is known of the flow, and the largest.
@@ -66,15 +68,15 @@ type window struct {
 	base        int // of it: what is worked on, and what an aggregator may hold back; the rest is waiting room
 	fixed       bool
 	least, most int
-	room        int // largest waiting room, whatever the size of items
-	last        time.Duration
+	room        int           // largest waiting room, whatever the size of items
+	last, grown time.Duration // when it was granted, and when it grew
 	clock       func() time.Duration
 }
 
 // newWindow sizes the window for a stage of mailbox items at once, which may hold held items back.
 func newWindow(mailbox, held, buffer int, clock func() time.Duration) window {
 	base := mailbox + held
-	w := window{base: base, least: base + 2, room: largestRoom, size: base + firstRoom, clock: clock}
+	w := window{base: base, least: base + 1, room: largestRoom, size: base + firstRoom, clock: clock}
 	if buffer != plan.Flow {
 		w.fixed, w.room, w.size = true, buffer, base+buffer
 	}
@@ -103,8 +105,8 @@ func (w *window) next(left uint64) (uint64, bool) {
 	if !w.fixed {
 		now := w.clock()
 		switch d := now - w.last; {
-		case d < grantFast:
-			w.size = min(2*w.size, w.most)
+		case d < grantFast && now-w.grown >= growEvery:
+			w.size, w.grown = min(2*w.size, w.most), now
 		case d > grantSlow:
 			w.size = max(w.size/2, w.least)
 		}

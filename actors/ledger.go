@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -140,10 +141,7 @@ func (s *stage) cut() *piece {
 		s.waiting--
 	}
 	if l.cut == l.chunk.Len() && !l.last {
-		s.lots[0] = nil
-		if s.lots = s.lots[1:]; len(s.lots) == 0 {
-			s.lots = s.lots[:0:cap(s.lots)]
-		}
+		s.lots = slices.Delete(s.lots, 0, 1) // there are few: moving them is cheaper than a new array now and then
 		s.freeLot(l)
 	}
 	s.link(p)
@@ -270,8 +268,9 @@ func (s *stage) keep(p *piece, from, to, n int) {
 	s.keptItems += to - from
 	gone := s.keptItems - n
 	s.keptItems = n
-	for gone > 0 {
-		k := &s.kept[0]
+	done := 0
+	for ; gone > 0; done++ {
+		k := &s.kept[done]
 		if m := k.to - k.from; m > gone {
 			k.from += gone
 			break
@@ -280,11 +279,8 @@ func (s *stage) keep(p *piece, from, to, n int) {
 		}
 		k.lot.open--
 		s.freeLot(k.lot)
-		s.kept = s.kept[1:]
 	}
-	if len(s.kept) == 0 {
-		s.kept = s.kept[:0:cap(s.kept)]
-	}
+	s.kept = slices.Delete(s.kept, 0, done)
 }
 
 // restore makes what a dead aggregator held the first thing that its successor is given.

@@ -167,7 +167,7 @@ func batchChannels(buffer int) func(context.Context, int) (digest, error) {
 func wideChannels(buffer int) func(context.Context, int) (digest, error) {
 	return func(_ context.Context, n int) (d digest, _ error) {
 		c := channelSource(n, buffer, widen)
-		for range steps() {
+		for range stepCount {
 			c = channelStage(c, 1, buffer, wideStep)
 		}
 		for v := range c {

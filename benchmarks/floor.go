@@ -124,7 +124,7 @@ func batchFloor(_ context.Context, n int) (digest, error) {
 func wideFloor(_ context.Context, n int) (d digest, _ error) {
 	pool := newFloorPool[wide]()
 	c := floorSource(n, pool, widen)
-	for range steps() {
+	for range stepCount {
 		c = floorStage(c, 1, wideStep)
 	}
 	for chunk := range c {

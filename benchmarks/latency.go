@@ -212,7 +212,7 @@ func hopChannels(_ context.Context, n int) (took []time.Duration, _ error) {
 		close(source)
 	}()
 	var c <-chan time.Duration = source
-	for range steps() {
+	for range stepCount {
 		c = channelStage(c, 1, 128, func(d time.Duration) time.Duration { return d })
 	}
 	for sent := range c {

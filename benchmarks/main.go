@@ -133,6 +133,10 @@ type task struct {
 
 // measure runs the works, and names each on progress as it begins. After an error it returns what it has.
 func (p *plan) measure(ctx context.Context, s *supervisor.Supervisor, progress io.Writer) (rows []row, _ error) {
+	// The first deployment of a process makes the actor system, which is part of no work.
+	if _, err := trivialWeir(s)(ctx, 1); err != nil {
+		return nil, err
+	}
 	for _, t := range p.tasks(ctx, s) {
 		if !p.wants(t.name) {
 			continue

@@ -113,8 +113,11 @@ func addOne(x int) int     { return x + 1 }
 func timesThree(x int) int { return x * 3 }
 func flip(x int) int       { return x ^ 0x55 }
 
-// steps returns the three trivial stages.
-func steps() [3]func(int) int { return [3]func(int) int{addOne, timesThree, flip} }
+// stepCount is how many stages there are between source and consumer.
+const stepCount = 3
+
+// steps returns the trivial stages.
+func steps() [stepCount]func(int) int { return [3]func(int) int{addOne, timesThree, flip} }
 
 func trivial(x int) int { return flip(timesThree(addOne(x))) }
 
@@ -143,6 +146,6 @@ type wide struct {
 	pad [15]int
 }
 
-func widen(i int) wide      { return wide{n: i} }
+func widen(i int) wide      { return wide{i, [15]int{i}} }
 func wideStep(w wide) wide  { w.n++; return w }
 func wideTrivial(x int) int { return x + 3 }

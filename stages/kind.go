@@ -19,6 +19,15 @@ type Worker[In, Out any] interface {
 	Process(ctx context.Context, v In, emit func(Out) bool) error
 }
 
+// A OneToOne is a Worker of which each item becomes exactly one other. The runtime then calls its function instead of
+// Process, which saves half of what a cheap stage costs; everything else is the same. Map's worker is one.
+type OneToOne[In, Out any] interface {
+	Worker[In, Out]
+	// Func returns what Process would emit, as a function. It is asked once, when the worker has been opened. A stage
+	// with a Timeout still calls Process.
+	Func() func(ctx context.Context, v In) (Out, error)
+}
+
 // A Flusher is a Worker that holds items back.
 type Flusher[Out any] interface {
 	// Held returns how many of the latest items are held: not yet in any output, and needed for one to come. It is asked
@@ -88,6 +97,9 @@ func attach[In, Out any](in Stream[In], k Kind[In, Out], d *draft) Stream[Out] {
 		}
 		if s.Streaming {
 			return newStreamKernel(w, s), nil
+		}
+		if one, ok := w.(OneToOne[In, Out]); ok && s.Timeout == 0 {
+			return newOneToOneKernel(one, s), nil
 		}
 		return newKernel(w, s), nil
 	}

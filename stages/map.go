@@ -27,6 +27,8 @@ func (f mapper[In, Out]) Process(ctx context.Context, v In, emit func(Out) bool)
 	return err
 }
 
+func (f mapper[In, Out]) Func() func(context.Context, In) (Out, error) { return f }
+
 // MapWith is Map with state that belongs to one worker: a decoder, a buffer, a database connection. open is called
 // when a worker starts, and again for the worker that replaces it after a panic; if the state is an io.Closer it is
 // closed when the worker ends. No two goroutines ever hold the same state at once. f takes the state first, as a
@@ -67,6 +69,10 @@ func (m *statefulMapper[S, In, Out]) Process(ctx context.Context, v In, emit fun
 		emit(out)
 	}
 	return err
+}
+
+func (m *statefulMapper[S, In, Out]) Func() func(context.Context, In) (Out, error) {
+	return func(ctx context.Context, v In) (Out, error) { return m.f(m.state, ctx, v) }
 }
 
 // Filter lets those items through for which keep returns true. The others count as filtered, not as failed.

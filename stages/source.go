@@ -121,7 +121,8 @@ type feed[T any] struct {
 	stage *plan.Stage
 	pool  *plan.PoolOf[T]
 	gate  *plan.Gate
-	ring  []T // written at [tail] by the worker, read below it by the actor
+	flat  bool // T has no pointers
+	ring  []T  // written at [tail] by the worker, read below it by the actor
 
 	at   Position // where the iterator is; owned by the worker
 	done bool     // it has ended; owned by the worker
@@ -142,7 +143,9 @@ func (f *feed[T]) Size() int {
 	return size
 }
 
-func (f *feed[T]) Bind(g *plan.Gate) { f.gate, f.ring = g, make([]T, f.Size()) }
+func (f *feed[T]) Bind(g *plan.Gate) {
+	f.gate, f.ring, f.flat = g, make([]T, f.Size()), plan.Flat(reflect.TypeFor[T]())
+}
 
 // Run is called again after a panic: it goes on where the iterator was.
 func (f *feed[T]) Run(ctx context.Context) {
@@ -209,10 +212,17 @@ func (f *feed[T]) Take(from uint64, n int) plan.Chunk {
 	a := int(from & uint64(len(f.ring)-1))
 	b := min(a+n, len(f.ring))
 	c.Items = append(c.Items, f.ring[a:b]...)
-	clear(f.ring[a:b])
+	f.forget(f.ring[a:b])
 	if rest := n - (b - a); rest > 0 {
 		c.Items = append(c.Items, f.ring[:rest]...)
-		clear(f.ring[:rest])
+		f.forget(f.ring[:rest])
 	}
 	return c
+}
+
+// forget drops the references of items that have been taken.
+func (f *feed[T]) forget(items []T) {
+	if !f.flat {
+		clear(items)
+	}
 }

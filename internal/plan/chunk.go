@@ -42,6 +42,7 @@ type Of[T any] struct {
 	head  Head
 	home  *sync.Pool
 	size  func(*T) int64
+	flat  bool // T has no pointers
 }
 
 // Len returns the number of items.
@@ -76,7 +77,9 @@ func (c *Of[T]) IgnoreDeadLetterLogging() {}
 
 // Free gives the chunk back to its pool. The owner must not touch it afterwards.
 func (c *Of[T]) Free() {
-	clear(c.Items) // drop references
+	if !c.flat {
+		clear(c.Items) // drop references
+	}
 	c.Items = c.Items[:0]
 	c.head.IDs.Reset()
 	c.head.Epoch, c.head.Last = 0, false
@@ -89,6 +92,7 @@ func (c *Of[T]) Free() {
 type PoolOf[T any] struct {
 	class [len(classes)]sync.Pool
 	size  func(*T) int64
+	flat  bool
 }
 
 var classes = [...]int{4, 32, 256, 1024}
@@ -97,7 +101,9 @@ var classes = [...]int{4, 32, 256, 1024}
 const maxKept = 4096
 
 // NewPool returns a pool of chunks of T.
-func NewPool[T any]() *PoolOf[T] { return &PoolOf[T]{size: SizeOf[T]()} }
+func NewPool[T any]() *PoolOf[T] {
+	return &PoolOf[T]{size: SizeOf[T](), flat: Flat(reflect.TypeFor[T]())}
+}
 
 // Get returns an empty chunk with room for n items, or 1024 if n is more.
 func (p *PoolOf[T]) Get(n int) Chunk { return p.Of(n) }
@@ -111,7 +117,7 @@ func (p *PoolOf[T]) Of(n int) *Of[T] {
 	if c, _ := p.class[k].Get().(*Of[T]); c != nil {
 		return c
 	}
-	return &Of[T]{Items: make([]T, 0, classes[k]), home: &p.class[k], size: p.size}
+	return &Of[T]{Items: make([]T, 0, classes[k]), home: &p.class[k], size: p.size, flat: p.flat}
 }
 
 // SizeOf returns a function that tells the bytes behind a value: for byte slices, strings and slices of numbers. For all
@@ -130,4 +136,20 @@ func SizeOf[T any]() func(*T) int64 {
 		}
 	}
 	return nil
+}
+
+// Flat reports whether values of t hold no pointers, so that they need not be cleared to let go of what they refer to.
+func Flat(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Array:
+		return t.Len() == 0 || Flat(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if !Flat(t.Field(i).Type) {
+				return false
+			}
+		}
+		return true
+	}
+	return t.Kind() >= reflect.Bool && t.Kind() <= reflect.Complex128
 }
