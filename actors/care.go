@@ -1,8 +1,6 @@
 package actors
 
 import (
-	"context"
-	"errors"
 	"fmt"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -59,7 +57,7 @@ func (s *stage) replaceWorker(p *piece, cause error) {
 func (s *stage) judge(p *piece) {
 	err := p.err
 	p.err = nil
-	if s.ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	if s.ctx.Err() != nil && p.canceled {
 		s.lost = append(s.lost, p) // the function was told to end: this says nothing about the item
 		return
 	}
@@ -70,7 +68,7 @@ func (s *stage) judge(p *piece) {
 	case p.died && s.inARow > maxInARow:
 		s.doom(p, fmt.Errorf("stage %q: %d workers lost in a row: %w", s.spec.Name, s.inARow, err))
 	case p.unopened:
-		if errors.Is(err, stages.ErrFatal) {
+		if p.fatal {
 			s.doom(p, fmt.Errorf("stage %q: %w", s.spec.Name, err))
 			return
 		}
@@ -104,11 +102,11 @@ func (s *stage) judgeItem(p *piece, err error) {
 	s.settleFailed(p)
 	s.run.event(Failed{Err: item, Budget: failed})
 	switch {
-	case errors.Is(err, stages.ErrFatal), s.spec.Policy == (plan.Policy{}):
+	case p.fatal, s.spec.Policy == (plan.Policy{}):
 		s.doom(p, item)
 		return
-	case !s.withinBudget(false):
-		s.doom(p, s.overBudget(item))
+	case !s.stats.within(s.spec.Policy, false):
+		s.doom(p, s.stats.overBudget(s.spec.Name, item))
 		return
 	}
 	// Skipped: its place leaves the stage, and the rest goes on.
@@ -140,14 +138,15 @@ func (s *stage) settleFailed(p *piece) {
 // probation is how many items a stage finishes before a fraction of failures is judged.
 const probation = 100
 
-func (s *stage) withinBudget(final bool) bool {
-	return s.spec.Policy.Tolerates(s.stats.failed.Load(), s.stats.finished.Load(), probation, final)
+// within reports whether the failures so far, or final ones, are within p.
+func (st *stageStats) within(p plan.Policy, final bool) bool {
+	return p.Tolerates(st.failed.Load(), st.finished.Load(), probation, final)
 }
 
 // overBudget is the error of a stage that has failed too often; last is the item that was one too many, or nil when the
 // stage is through.
-func (s *stage) overBudget(last *stages.ItemError) error {
-	err := fmt.Errorf("stage %q: %d of %d items failed: %w", s.spec.Name, s.stats.failed.Load(), s.stats.finished.Load(), stages.ErrBudget)
+func (st *stageStats) overBudget(stage string, last *stages.ItemError) error {
+	err := fmt.Errorf("stage %q: %d of %d items failed: %w", stage, st.failed.Load(), st.finished.Load(), stages.ErrBudget)
 	if last != nil {
 		return fmt.Errorf("%w; the last: %w", err, last)
 	}

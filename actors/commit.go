@@ -55,9 +55,13 @@ func (s *stage) advance(p *piece, reached int, o out, dropped, held int) {
 		s.stats.filtered.Add(int64(dropped))
 	}
 	if n > 0 {
-		s.stats.finished.Add(int64(n))
+		if p.replays == 0 {
+			s.stats.finished.Add(int64(n))
+		}
 		p.attempt, p.resume = 0, plan.Partial{}
 	}
+	// Inputs leave when nothing holds them any more: what was held before and what came, less what is held now. (After
+	// restore nothing was held before: those places have never been given back.)
 	o.inputs = n
 	if s.spec.Holds {
 		before := s.keptItems
@@ -89,11 +93,7 @@ func (s *stage) release(p *piece) {
 		s.releaseHead()
 		return
 	}
-	switch {
-	case p.doom:
-		s.abort()
-		return
-	case p.done && p.era == s.outEra:
+	if p.done && p.era == s.outEra {
 		s.unlink(p)
 	}
 	s.releaseMarks()
@@ -147,10 +147,6 @@ func (s *stage) releaseEra() {
 			p.outs[i] = out{}
 		}
 		p.outs = p.outs[:0]
-		if p.doom {
-			s.abort()
-			return
-		}
 		if p.done {
 			s.unlink(p)
 		}
@@ -195,6 +191,9 @@ func (s *stage) waitedFor() {
 	if s.run.clock()-s.heldSince < s.spec.MaxWait {
 		s.watchHeld()
 		return
+	}
+	if s.kept[0].era != s.cutEra {
+		return // the epoch has ended: its mark is in the ledger, and flushes
 	}
 	p := s.newPiece()
 	p.flush, p.era, p.epoch = plan.FlushHeld, s.cutEra, s.kept[0].lot.chunk.Head().Epoch

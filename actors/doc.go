@@ -26,6 +26,6 @@
 //
 // # Testing
 //
-// The tests here run whole graphs, most of them inside testing/synctest. Tests of the mailbox, the edges and the
-// ledger's bounds need no graph.
+// Mailbox, edges and windows are tested here, whole graphs in package supervisor, against a sequential loop and most of
+// them inside testing/synctest.
 package actors

@@ -2,11 +2,8 @@ package actors
 
 import (
 	"sync/atomic"
-	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
-
-	"github.com/weirflow/weir/internal/plan"
 )
 
 // An edge joins two stages. Its credit is absolute: the number of places that the producer may ever have taken. It lies
@@ -39,92 +36,4 @@ func (e *edge) credit(sent uint64) int {
 	}
 	e.starved.Store(true)
 	return int(e.limit.Load() - sent)
-}
-
-// Half a waiting room should last about half a millisecond: between grantFast and grantSlow it stays as it is. It does not
-// grow twice within growEvery: an empty pipeline fills fast, however slow its consumer will turn out to be.
-const (
-	grantFast = 500 * time.Microsecond
-	grantSlow = 2 * time.Millisecond
-	growEvery = 200 * time.Microsecond
-)
-
-// The waiting room before anything is known of the flow, and the largest.
-const (
-	firstRoom   = 8
-	largestRoom = 1024
-)
-
-// roomBytes bounds a waiting room that follows the flow, where the size of items is known.
-const roomBytes = 32 << 20
-
-// A window is the consumer's side of the credit: how far the limit may be ahead of what has left.
-//
-// It follows the flow, not the service time: whatever limits the flow, this stage or something below it, the room
-// holds about a millisecond of it. Windows by service time let a cheap stage in front of a slow one fill up.
-type window struct {
-	granted     uint64
-	size        int
-	base        int // of it: what is worked on, and what an aggregator may hold back; the rest is waiting room
-	fixed       bool
-	least, most int
-	room        int           // largest waiting room, whatever the size of items
-	last, grown time.Duration // when it was granted, and when it grew
-	clock       func() time.Duration
-}
-
-// newWindow sizes the window for a stage of mailbox items at once, which may hold held items back.
-func newWindow(mailbox, held, buffer int, clock func() time.Duration) window {
-	base := mailbox + held
-	w := window{base: base, least: base + 1, room: largestRoom, size: base + firstRoom, clock: clock}
-	if buffer != plan.Flow {
-		w.fixed, w.room, w.size = true, buffer, base+buffer
-	}
-	w.most = base + w.room
-	w.granted = uint64(w.size)
-	return w
-}
-
-// limitRoom makes n the largest waiting room, before anything is granted.
-func (w *window) limitRoom(n int) {
-	w.room = min(w.room, n)
-	w.most = w.base + w.room
-	w.least = min(w.least, w.most)
-	w.size = min(w.size, w.most)
-	w.granted = uint64(w.size)
-}
-
-// next returns the limit to grant when left places have left, and false if it is not yet time: limits move by half
-// waiting rooms. (By half windows, workers would run dry behind a small room, and an aggregator would wait for ever for
-// the item that completes its output.) There is one look at the clock per grant.
-func (w *window) next(left uint64) (uint64, bool) {
-	limit := left + uint64(w.size)
-	if limit <= w.granted || (limit-w.granted)*2 < uint64(w.size-w.base) {
-		return 0, false
-	}
-	if !w.fixed {
-		now := w.clock()
-		switch d := now - w.last; {
-		case d < grantFast && now-w.grown >= growEvery:
-			w.size, w.grown = min(2*w.size, w.most), now
-		case d > grantSlow:
-			w.size = max(w.size/2, w.least)
-		}
-		w.last = now
-		if limit = left + uint64(w.size); limit <= w.granted {
-			return 0, false
-		}
-	}
-	w.granted = limit
-	return limit, true
-}
-
-// weigh bounds a room that follows the flow to roomBytes, given the size of some items that came.
-func (w *window) weigh(bytes int64, items int) {
-	if w.fixed || bytes == 0 {
-		return
-	}
-	room := int(min(roomBytes*int64(items)/bytes, int64(w.room)))
-	w.most = max(w.least, w.base+room)
-	w.size = min(w.size, w.most)
 }

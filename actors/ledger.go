@@ -56,6 +56,8 @@ type piece struct {
 	unopened bool         // err is that of open
 	fresh    bool         // nothing is queued before it
 	died     bool         // err cost the worker
+	fatal    bool         // err is Fatal
+	canceled bool         // err is that of a context that has ended
 	busy     time.Duration
 }
 
@@ -93,6 +95,7 @@ func (p *piece) items() int { return p.to - p.from }
 type span struct {
 	lot      *lot
 	from, to int
+	era      int
 	replays  int
 }
 
@@ -263,7 +266,7 @@ func (s *stage) freeLot(l *lot) {
 func (s *stage) keep(p *piece, from, to, n int) {
 	if to > from {
 		p.lot.open++
-		s.kept = append(s.kept, span{p.lot, from, to, p.replays})
+		s.kept = append(s.kept, span{p.lot, from, to, p.era, p.replays})
 	}
 	s.keptItems += to - from
 	gone := s.keptItems - n

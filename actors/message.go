@@ -23,7 +23,8 @@ type (
 	}
 )
 
-// control marks messages that overtake data: credits, results of workers, redeliveries.
+// control marks messages that overtake data which has not been taken out of the mailbox: credits, results of workers,
+// redeliveries.
 type control interface{ control() }
 
 // A letter is a message of ours. What is on its way when a run is stopped reaches nobody, and protoactor would start a

@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"slices"
+
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/weirflow/weir/internal/plan"
@@ -50,6 +52,9 @@ func (o *outbox) push(r out) {
 			r.chunk.Free()
 			return
 		}
+	}
+	if len(o.q) == cap(o.q) && o.i > 0 { // what has gone makes room
+		o.q, o.i = slices.Delete(o.q, 0, o.i), 0
 	}
 	o.q = append(o.q, r)
 }

@@ -113,11 +113,12 @@ func (o *Outlet) Next(ctx context.Context) (plan.Chunk, error) {
 		case <-o.wake:
 		case <-ctx.Done():
 			o.mu.Lock()
-			if !o.waiting { // a wake-up is under way
-				<-o.wake
-			}
+			woken := !o.waiting
 			o.waiting = false
 			o.mu.Unlock()
+			if woken { // the wake-up is under way
+				<-o.wake
+			}
 		}
 	}
 }

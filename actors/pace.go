@@ -2,7 +2,6 @@ package actors
 
 import (
 	"fmt"
-	"sync/atomic"
 	"time"
 )
 
@@ -195,26 +194,5 @@ func (s *stage) revoke(w int) {
 			p = s.replace(p)
 			s.lost = append(s.lost, p)
 		}
-	}
-}
-
-// A door lets a worker of a Streaming stage hand on a part when the one before has left.
-type door struct {
-	wanted atomic.Bool
-	wake   chan struct{}
-}
-
-func newDoor() *door {
-	d := &door{wake: make(chan struct{}, 1)}
-	d.wanted.Store(true)
-	return d
-}
-
-// open is called by the stage.
-func (d *door) open() {
-	d.wanted.Store(true)
-	select {
-	case d.wake <- struct{}{}:
-	default:
 	}
 }

@@ -140,7 +140,7 @@ func (r *Run) Stop() {
 	r.conclude()
 }
 
-// conclude ends the actors: those that still run user code when it returns.
+// conclude cancels all user code and stops the actors; those that are in user code end when it returns.
 func (r *Run) conclude() {
 	r.cancel()
 	for _, t := range r.taps {

@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -107,6 +106,9 @@ func (s *source) pull() {
 			return
 		}
 		if s.ending {
+			if s.failure == nil && !s.stats.within(s.spec.Policy, true) {
+				s.fail(s.stats.overBudget(s.spec.Name, nil))
+			}
 			s.over = true
 			s.outbox.end(s.failure != nil)
 			return
@@ -139,6 +141,7 @@ func (s *source) takeItems(n int) {
 	s.head += uint64(n)
 	s.index += int64(n)
 	s.stats.in.Add(int64(n))
+	s.stats.finished.Add(int64(n))
 	s.win.weigh(c.Bytes(), n)
 	if limit, ok := s.win.next(s.head); ok {
 		s.tap.gate.Limit(limit)
@@ -149,7 +152,7 @@ func (s *source) takeItems(n int) {
 // mark handles what happened between two items.
 func (s *source) mark(m *plan.Mark) {
 	if m.Err != nil {
-		s.failed(m.Err)
+		s.failed(m.Err, m.Fatal)
 		return
 	}
 	if m.Epoch {
@@ -163,21 +166,21 @@ func (s *source) mark(m *plan.Mark) {
 }
 
 // failed judges an error that the iterator has yielded.
-func (s *source) failed(err error) {
-	if errors.Is(err, stages.ErrFatal) {
+func (s *source) failed(err error, fatal bool) {
+	if fatal {
 		s.fail(fmt.Errorf("stage %q: %w", s.spec.Name, err))
 		return
 	}
 	item := &stages.ItemError{Stage: s.spec.Name, Item: s.position(), Attempts: 1, Err: err}
 	s.index++
 	failed := s.stats.failed.Add(1)
-	finished := s.stats.in.Load() + failed
+	s.stats.finished.Add(1)
 	s.run.account.Lose(1)
 	s.run.event(Failed{Err: item, Budget: failed})
 	if s.spec.Policy == (plan.Policy{}) {
 		s.fail(item)
-	} else if !s.spec.Policy.Tolerates(failed, finished, probation, false) {
-		s.fail(fmt.Errorf("stage %q: %d of %d items failed: %w; the last: %w", s.spec.Name, failed, finished, stages.ErrBudget, item))
+	} else if !s.stats.within(s.spec.Policy, false) {
+		s.fail(s.stats.overBudget(s.spec.Name, item))
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/weirflow/weir/internal/plan"
 )
 
-// A stage is the actor of one stage that has an input. All its fields belong to the actor's goroutine, except those
-// that workers read: run, spec, stats and base never change, ctx is set before there is a worker.
+// A stage is the actor of one stage that has an input. Everything belongs to the actor's goroutine. Workers read run and
+// spec, which never change, and ctx, which is set before there is a worker.
 type stage struct {
 	run   *Run
 	spec  *plan.Stage
@@ -144,8 +144,8 @@ func (s *stage) finish() {
 	if s.over || !s.ended || s.waiting > 0 || s.head != nil || !s.outbox.empty() {
 		return
 	}
-	if !s.failed && !s.withinBudget(true) {
-		s.run.fail(s.overBudget(nil))
+	if !s.failed && !s.stats.within(s.spec.Policy, true) {
+		s.run.fail(s.stats.overBudget(s.spec.Name, nil))
 		s.failed = true
 	}
 	s.end()

@@ -8,7 +8,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// A System is the actor system of a process. It takes 2.9 MB, so there is one for all runs. It has no goroutine while
+// A System is an actor system. It takes 2.9 MB, so there is one for all runs of a supervisor. It has no goroutine while
 // nothing runs, and need not be closed.
 type System struct {
 	sys *actor.ActorSystem

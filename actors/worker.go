@@ -2,9 +2,9 @@ package actors
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -27,7 +27,8 @@ type worker struct {
 
 	self, parent *actor.PID
 	piece        *piece
-	stalled      bool // a piece was not finished: what is queued behind it is out of turn
+	waited       time.Duration // of the piece's time, for room
+	stalled      bool          // a piece was not finished: what is queued behind it is out of turn
 }
 
 // newWorker returns what makes the incarnations of worker i. All of them share the actor's mailbox.
@@ -71,14 +72,12 @@ func (a *worker) Receive(c actor.Context) {
 func (a *worker) do(p *piece) {
 	w := &a.work
 	w.In, w.Next, w.First, w.To = nil, p.from, p.from, p.to
-	if p.lot != nil {
-		w.In = p.lot.chunk
-	}
 	w.Attempt, w.Replays, w.Resume, w.Flush = p.attempt+1, p.replays, p.resume, p.flush
 	w.Err, w.Flushing, w.Dropped, w.Open = nil, false, 0, plan.Partial{}
 	a.piece = p
 	p.unopened = a.kernel == nil
 	begun := a.s.run.clock()
+	a.waited = 0
 	clean := false
 	defer func() {
 		if clean {
@@ -86,7 +85,7 @@ func (a *worker) do(p *piece) {
 		}
 		r := recover()
 		a.rescue(p, r)
-		p.busy = a.s.run.clock() - begun
+		p.busy = a.s.run.clock() - begun - a.waited
 		a.report(p)
 		if r != nil {
 			panic(r)
@@ -96,13 +95,17 @@ func (a *worker) do(p *piece) {
 		a.open()
 		p.unopened = false
 	}
+	if p.lot != nil {
+		w.In = p.lot.chunk
+	}
 	w.Out = a.s.spec.Pool.Get(max(p.items(), 1))
 	w.Yield.Store(false)
 	p.work.Store(w)
 	a.kernel.Run(a.ctx, w)
 	clean = true
-	p.busy = a.s.run.clock() - begun
-	p.err, p.died = w.Err, false
+	p.busy = a.s.run.clock() - begun - a.waited
+	p.died = false
+	p.err, p.fatal, p.canceled = plan.Examine(w.Err)
 	a.report(p)
 }
 
@@ -127,8 +130,10 @@ func (a *worker) rescue(p *piece, r any) {
 	if a.kernel != nil {
 		a.kernel.Rescue(w)
 	}
+	p.fatal, p.canceled = false, false
 	if open, ok := r.(*openError); ok {
-		p.err, p.died = fmt.Errorf("open: %w", open.err), true
+		err, fatal, canceled := plan.Examine(open.err)
+		p.err, p.died, p.fatal, p.canceled = fmt.Errorf("open: %w", err), true, fatal, canceled
 		return
 	}
 	value := "runtime.Goexit was called"
@@ -164,65 +169,20 @@ func (a *worker) close() {
 	if a.kernel = nil; k == nil {
 		return
 	}
-	clean := false
-	defer func() {
-		if r := recover(); !clean {
-			a.s.run.closeFailed(a, &stages.PanicError{Stage: a.s.spec.Name, Value: fmt.Sprint(r), Stack: string(debug.Stack())})
-		}
+	ended := make(chan error)
+	// Owner: the worker. Ends when the user's Close does, also by Goexit, which would take the actor along. The worker
+	// waits for it.
+	go func() {
+		err := error(&stages.PanicError{Stage: a.s.spec.Name, Value: "runtime.Goexit was called"})
+		defer func() {
+			if r := recover(); r != nil {
+				err = &stages.PanicError{Stage: a.s.spec.Name, Value: fmt.Sprint(r), Stack: string(debug.Stack())}
+			}
+			ended <- err
+		}()
+		err = k.Close()
 	}()
-	if err := k.Close(); err != nil && !errors.Is(err, context.Canceled) {
+	if err := <-ended; err != nil {
 		a.s.run.closeFailed(a, err)
 	}
-	clean = true
-}
-
-// Wanted implements plan.Parts.
-func (a *worker) Wanted() bool { return a.door.wanted.Load() }
-
-// A part is what a Streaming stage hands on of an item while it is worked on.
-type part struct {
-	letter
-	piece   *piece
-	out     plan.Chunk
-	reached int
-	dropped int
-	open    plan.Partial
-}
-
-func (*part) control() {}
-
-// Hand implements plan.Parts. At most one part per worker is under way.
-func (a *worker) Hand(ctx context.Context, w *plan.Work) bool {
-	for !a.door.wanted.CompareAndSwap(true, false) {
-		select {
-		case <-a.door.wake:
-		case <-ctx.Done():
-			return false
-		}
-	}
-	a.s.run.account.Add(w.Tally)
-	m := &part{piece: a.piece, out: w.Out, reached: w.Next, dropped: w.Dropped, open: w.Open}
-	w.Dropped = 0
-	w.Out = a.s.spec.Pool.Get(enoughForAPart)
-	a.s.run.send(a.parent, m)
-	return ctx.Err() == nil
-}
-
-// enoughForAPart is the room of the chunk that the next part is collected in.
-const enoughForAPart = 32
-
-// part takes what a worker has handed on early.
-func (s *stage) part(m *part) {
-	if s.aborted || s.over {
-		m.out.Free()
-		return
-	}
-	p := m.piece
-	n := m.reached - p.from
-	if n > 0 && p.replays == 0 {
-		s.inARow = 0
-	}
-	s.advance(p, m.reached, out{chunk: m.out, door: s.workers[p.worker].door}, m.dropped, 0)
-	p.resume = m.open
-	s.release(p)
 }

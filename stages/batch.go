@@ -1,29 +1,25 @@
 package stages
 
-import (
-	"context"
-	"fmt"
-)
+import "context"
 
 // Batch collects size items into a slice. Batches never mix two epochs; what is left at an epoch's end is delivered
 // as a smaller batch, or dropped with [DropLast]. With [MaxWait] a batch also leaves, smaller, when its first item
 // has waited that long. The slice is the receiver's to keep.
 func Batch[T any](in Stream[T], name string, size int, opts ...SerialOption) Stream[[]T] {
-	if size < 1 {
-		opts = append(opts, refusal(fmt.Sprintf("batches of %d items, want at least 1", size)))
-	}
+	opts = append(opts, sizeOfBatch(size))
+	size = min(max(size, 1), maxSize)
 	return AttachSerial(in, name, SerialKind[T, []T]{
 		Name:    "batch",
 		Holds:   true,
-		MaxHeld: max(size, 1),
+		MaxHeld: size,
 		Open:    func(context.Context) (Worker[T, []T], error) { return &batcher[T]{size: size}, nil },
 	}, opts...)
 }
 
-// A refusal is a fault that a constructor has found in its own parameters.
-type refusal string
+// sizeOfBatch is checked where options are, so that a fault in it comes with the others.
+type sizeOfBatch int
 
-func (r refusal) serial(d *draft) { d.refuse("%s", string(r)) }
+func (n sizeOfBatch) serial(d *draft) { d.check("batches of %d items", int(n), 1, maxSize) }
 
 // A batcher is one incomplete batch.
 type batcher[T any] struct {

@@ -26,8 +26,8 @@ func Define[Cfg, Out any](name string, build func(g *Graph, cfg Cfg) Stream[Out]
 // Name returns the name given to Define.
 func (d *Definition[Cfg, Out]) Name() string { return d.name }
 
-// With builds and validates the pipeline for cfg. It never fails at once: the faults, all of them, are in Err, and
-// Deploy returns them, so that one check in the caller is enough. A panic of the build function is one of the faults.
+// With builds and validates the pipeline for cfg. It always returns a Pipeline: all faults are in its Err, and Deploy
+// returns them, so that one check in the caller is enough. A panic of the build function is one of the faults.
 func (d *Definition[Cfg, Out]) With(cfg Cfg) Pipeline[Out] {
 	g := &Graph{name: d.name, used: map[plan.Port]string{}}
 	if d.name == "" {

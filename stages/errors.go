@@ -76,16 +76,12 @@ func (e *PanicError) Error() string { return "panic: " + e.Value }
 type HungError struct {
 	Stage  string
 	Worker int
-	Item   ID     // zero when it was in open, Flush, Close or a source
-	Stack  string // of the function's goroutine
+	Stack  string // of the function's goroutine, and of those that it has started
 }
 
-// Error names stage and item.
+// Error names stage and worker.
 func (e *HungError) Error() string {
-	if e.Item == (ID{}) {
-		return fmt.Sprintf("stage %q: worker %d does not return", e.Stage, e.Worker)
-	}
-	return fmt.Sprintf("stage %q: worker %d does not return from item %v", e.Stage, e.Worker, e.Item)
+	return fmt.Sprintf("stage %q: worker %d does not return", e.Stage, e.Worker)
 }
 
 // Is reports whether target is ErrHung.

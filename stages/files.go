@@ -19,16 +19,19 @@ func FromFiles(dir string, patterns ...string) Origin[string] {
 			return Origin[string]{fault: fmt.Sprintf("pattern %q: %v", p, err)}
 		}
 	}
-	return FromSeq(func(context.Context) iter.Seq2[string, error] {
-		return func(yield func(string, error) bool) { walkFiles(dir, patterns, yield) }
+	return FromSeq(func(ctx context.Context) iter.Seq2[string, error] {
+		return func(yield func(string, error) bool) { walkFiles(ctx, dir, patterns, yield) }
 	})
 }
 
-func walkFiles(dir string, patterns []string, yield func(string, error) bool) {
+func walkFiles(ctx context.Context, dir string, patterns []string, yield func(string, error) bool) {
 	// WalkDir does not enter a root that is a symbolic link.
 	root, err := filepath.EvalSymlinks(dir)
 	if err == nil {
 		err = filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
+			if ctx.Err() != nil {
+				return fs.SkipAll
+			}
 			if err != nil || e.IsDir() {
 				return err
 			}

@@ -32,19 +32,23 @@ func IDOf(g *plan.Graph, id plan.ID) ID {
 // first item. Outside a stage's function, and in open and Flush, it is the zero ID. It does not outlast the call.
 func ItemID(ctx context.Context) ID {
 	w := plan.WorkOf(ctx)
-	if w == nil || w.In == nil || w.Next >= w.To {
+	if !working(w) {
 		return ID{}
 	}
 	return IDOf(w.Place.Graph, w.In.Head().IDs.At(w.Next))
 }
 
+// working reports whether w is at an item: not in open, nor in a flush.
+func working(w *plan.Work) bool { return w != nil && w.In != nil && !w.Flushing && w.Next < w.To }
+
 // Attempt returns which attempt at its item this is, counted from 1, over all workers that have tried. An item that an
 // aggregator held when it was replaced, and that is given to its successor, is attempted again too. Functions with
-// effects outside use it, or ItemID as a key, to be safe when run twice. Outside a stage's function it is 0.
+// effects outside use it, or ItemID as a key, to be safe when run twice. Outside a stage's function, and in open and
+// Flush, it is 0.
 func Attempt(ctx context.Context) int {
 	w := plan.WorkOf(ctx)
 	switch {
-	case w == nil:
+	case !working(w):
 		return 0
 	case w.Next == w.First:
 		return w.Attempt + w.Replays

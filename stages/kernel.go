@@ -29,6 +29,7 @@ type kernel[In, Out any] struct {
 	emit   func(Out) bool
 
 	over  bool // the item has emitted too much
+	free  bool // a flush is under way: what it emits is bounded by what is held
 	size  func(*Out) int64
 	bytes int64 // of what the item has emitted, if size is known
 }
@@ -56,7 +57,7 @@ func (k *kernel[In, Out]) init(w Worker[In, Out], s *plan.Stage) {
 
 // room is asked when the chunk is full, which only inputs with several outputs make it.
 func (k *kernel[In, Out]) room() bool {
-	if k.stage.MaxOutputs > 0 && len(k.buf)-k.mark >= k.stage.MaxOutputs {
+	if !k.free && k.stage.MaxOutputs > 0 && len(k.buf)-k.mark >= k.stage.MaxOutputs {
 		k.over = true
 	}
 	return !k.over
@@ -66,7 +67,8 @@ func (k *kernel[In, Out]) emitSized(v Out) bool {
 	if len(k.buf) == k.mark {
 		k.bytes = 0
 	}
-	if k.bytes += k.size(&v); k.bytes > maxGroupBytes || k.over {
+	k.bytes += k.size(&v)
+	if k.bytes > maxGroupBytes && len(k.buf) > k.mark && !k.free || k.over { // a single output may be of any size
 		k.over = true
 		return false
 	}

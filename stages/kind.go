@@ -13,7 +13,7 @@ import (
 // If it is an io.Closer, it is closed when it ends.
 type Worker[In, Out any] interface {
 	// Process works on one item and hands its results to emit. No two calls for one Worker overlap. An error, or a
-	// panic, concerns v only, and what was emitted for it is withdrawn. emit is for use during the call; it does not
+	// panic, concerns v only, and what was emitted for it is withdrawn; after an error, v must not be held. emit is for use during the call; it does not
 	// block (that of a Streaming kind waits for room), and returns false when nobody wants more, after which returning
 	// soon is polite.
 	Process(ctx context.Context, v In, emit func(Out) bool) error
@@ -84,6 +84,9 @@ func attach[In, Out any](in Stream[In], k Kind[In, Out], d *draft) Stream[Out] {
 		d.refuse("its function is nil")
 	}
 	d.Stage.Ordered = d.Mailbox == 1 || d.order == Ordered || d.order == 0 && k.Ordered
+	if d.Streaming && d.Timeout > 0 {
+		d.refuse("a Timeout does not go with Streaming: the time that outputs wait for room would count")
+	}
 	s := d.Stage
 	s.MaxOutputs = k.MaxOutputs
 	if k.MaxOutputs == 0 {
@@ -110,11 +113,17 @@ func attach[In, Out any](in Stream[In], k Kind[In, Out], d *draft) Stream[Out] {
 func AttachSerial[In, Out any](in Stream[In], name string, k SerialKind[In, Out], opts ...SerialOption) Stream[Out] {
 	d := newDraft(name, k.Name, reflect.TypeFor[Out]())
 	d.Serial, d.Holds, d.Stage.Ordered = true, k.Holds, true
-	d.MaxWait = k.MaxWait
+	if !k.Holds && (k.MaxWait != 0 || k.MaxHeld != 0) {
+		d.refuse("MaxWait and MaxHeld mean nothing to a %s, which holds no items back", k.Name)
+	}
+	if d.MaxWait = k.MaxWait; k.MaxWait < 0 {
+		d.refuse("wait of at most %v, want at least 0", k.MaxWait)
+	}
 	if k.Holds {
 		if d.Stage.MaxHeld = k.MaxHeld; k.MaxHeld == 0 {
 			d.Stage.MaxHeld = 1024
 		}
+		d.check("at most %d items held", d.Stage.MaxHeld, 1, maxSize)
 	}
 	for _, o := range opts {
 		o.serial(d)

@@ -36,9 +36,7 @@ type Mailbox int
 
 func (n Mailbox) work(d *draft) { n.flatMap(d) }
 func (n Mailbox) flatMap(d *draft) {
-	if n < 1 {
-		d.refuse("mailbox %d, want at least 1", int(n))
-	}
+	d.check("mailbox %d", int(n), 1, maxSize)
 	d.Mailbox = int(n)
 }
 
@@ -52,9 +50,11 @@ func (n Buffer) flatMap(d *draft) { n.set(d) }
 func (n Buffer) serial(d *draft)  { n.set(d) }
 func (n Buffer) source(d *draft)  { n.set(d) }
 func (n Buffer) set(d *draft) {
-	if n < 0 {
-		d.refuse("buffer %d, want at least 0", int(n))
+	most := maxSize
+	if d.Kind == sourceKind {
+		most = maxRing // its places are allocated
 	}
+	d.check("buffer %d", int(n), 0, most)
 	d.Stage.Buffer = int(n)
 }
 
@@ -79,9 +79,9 @@ func (o Order) flatMap(d *draft) {
 	d.order = o
 }
 
-// Timeout bounds one attempt at one item: its context ends with context.DeadlineExceeded; what the function then
-// returns fails the attempt as any error does. Less than a microsecond is refused: it is a unit forgotten. An item of a
-// stage with a Timeout costs about a microsecond more.
+// Timeout bounds one attempt at one item: its context ends with context.DeadlineExceeded. An error that the function then
+// returns fails the attempt as any error does; if it returns none, it has succeeded. Less than a microsecond is refused:
+// it is a unit forgotten. An item of a stage with a Timeout costs about a microsecond more.
 type Timeout time.Duration
 
 func (t Timeout) work(d *draft) { t.flatMap(d) }
@@ -109,9 +109,7 @@ func (t MaxWait) serial(d *draft) {
 type MaxHeld int
 
 func (n MaxHeld) serial(d *draft) {
-	if n < 1 {
-		d.refuse("at most %d items held, want at least 1", int(n))
-	}
+	d.check("at most %d items held", int(n), 1, maxSize)
 	d.needsHolds("MaxHeld")
 	d.Stage.MaxHeld = int(n)
 }
@@ -129,6 +127,22 @@ const (
 func (l Last) serial(d *draft) {
 	d.needsHolds("DropLast")
 	d.Stage.DropLast = l == DropLast
+}
+
+// Sizes beyond these are a mistake, and would overflow sums of them.
+const (
+	maxSize = 1 << 30
+	maxRing = 1 << 20
+)
+
+// check refuses a size that is out of range.
+func (d *draft) check(what string, n, least, most int) {
+	switch {
+	case n < least:
+		d.refuse(what+", want at least %d", n, least)
+	case n > most:
+		d.refuse(what+", want at most %d", n, most)
+	}
 }
 
 func (d *draft) needsHolds(option string) {
@@ -159,8 +173,8 @@ type Emission int
 
 // Streaming hands on each output of a FlatMap at once, without limit on their number. It is a promise of the caller
 // that f yields the same outputs in the same order for the same input: after a failure the input is run again and
-// what had been handed on is dropped, unseen. An attempt that then yields less than that fails the item, with
-// [ErrNotDeterministic].
+// what had been handed on is dropped, unseen. An attempt that then yields less than that fails the run with
+// [ErrNotDeterministic], whatever the policy. A [Timeout] does not go with it.
 const Streaming Emission = 1
 
 func (e Emission) flatMap(d *draft) { d.Streaming = e == Streaming }

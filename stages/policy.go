@@ -1,8 +1,6 @@
 package stages
 
 import (
-	"errors"
-
 	"github.com/weirflow/weir/internal/plan"
 )
 
@@ -57,7 +55,7 @@ func Skip[B Budget](max B) Policy {
 }
 
 // ErrFatal marks errors that no policy may skip, for errors.Is.
-var ErrFatal = errors.New("stages: fatal")
+var ErrFatal = plan.ErrFatal
 
 // Fatal marks err as one that no policy may skip: the run fails with it. errors.Is and As see through it. Fatal(nil)
 // is nil.

@@ -64,6 +64,11 @@ func (k *serialKernel[In, Out]) items(ctx context.Context, w *plan.Work) {
 			break
 		}
 		held := k.flusher.Held()
+		if held < 0 || held > k.count+1 {
+			k.withdraw()
+			w.Err = Fatal(fmt.Errorf("%T says that it holds %d of %d items", k.worker, held, k.count+1))
+			break
+		}
 		if made > 0 || held <= k.count {
 			k.remember(w, i+1)
 			k.release(w, held, made)
@@ -106,8 +111,9 @@ func (k *serialKernel[In, Out]) flush(ctx context.Context, w *plan.Work, emit fu
 	if k.count == 0 {
 		return
 	}
-	w.Flushing, k.mark = true, len(k.buf)
+	w.Flushing, k.mark, k.free = true, len(k.buf), true
 	err := k.flusher.Flush(ctx, emit)
+	k.free = false
 	if held := k.flusher.Held(); err == nil && held != 0 {
 		err = fmt.Errorf("%T holds %d items after Flush, want none", k.worker, held)
 	}

@@ -2,7 +2,6 @@ package stages
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"reflect"
 
@@ -31,7 +30,7 @@ type Position struct {
 // An iterator that panics is opened again where it was. The third time in a row, without an item in between, its
 // panic fails the run.
 func Source[T any](g *Graph, name string, from Origin[T], opts ...SourceOption) Stream[T] {
-	d := newDraft(name, "source", reflect.TypeFor[T]())
+	d := newDraft(name, sourceKind, reflect.TypeFor[T]())
 	d.Local, d.Stage.Ordered = from.local, true
 	for _, o := range opts {
 		o.source(d)
@@ -47,6 +46,9 @@ func Source[T any](g *Graph, name string, from Origin[T], opts ...SourceOption) 
 	s.Feed = func() plan.Feed { return &feed[T]{open: from.open, stage: s, pool: pool} }
 	return Stream[T]{g, g.add(d)}
 }
+
+// sourceKind is the Kind of a source.
+const sourceKind = "source"
 
 // FromSlice yields the elements of s, which must not change any more.
 func FromSlice[T any](s []T) Origin[T] {
@@ -124,8 +126,11 @@ type feed[T any] struct {
 	flat  bool // T has no pointers
 	ring  []T  // written at [tail] by the worker, read below it by the actor
 
-	at   Position // where the iterator is; owned by the worker
-	done bool     // it has ended; owned by the worker
+	// Owned by the worker.
+	at    Position // where the iterator is
+	ended bool     // the epoch has come to its end: a cleanup that panics does not open it again
+	done  bool     // there is nothing more
+	begun bool     // it has been opened
 }
 
 // ringBytes is about how much memory a ring takes; wide items get fewer places.
@@ -149,16 +154,17 @@ func (f *feed[T]) Bind(g *plan.Gate) {
 
 // Run is called again after a panic: it goes on where the iterator was.
 func (f *feed[T]) Run(ctx context.Context) {
-	for !f.done {
-		empty := f.at.Index == 0
-		if !f.epoch(ctx) {
+	again := f.begun // after a panic: it is not opened again for a run that is being drained
+	f.begun = true
+	for !f.done && (!again || f.gate.Open()) {
+		if !f.ended && !f.epoch(ctx) {
 			break
 		}
-		if empty = empty && f.at.Index == 0; empty && f.stage.Epochs == plan.Forever && f.gate.Open() {
-			f.gate.Mark(plan.Mark{Err: Fatal(ErrEmptyEpoch)})
+		if f.at.Index == 0 && f.stage.Epochs == plan.Forever && f.gate.Open() {
+			f.gate.Mark(plan.Mark{Err: ErrEmptyEpoch, Fatal: true})
 			break
 		}
-		f.at = Position{Epoch: f.at.Epoch + 1}
+		f.at, f.ended = Position{Epoch: f.at.Epoch + 1}, false
 		if f.stage.Epochs != plan.Forever && f.at.Epoch >= f.stage.Epochs || !f.gate.Open() {
 			break
 		}
@@ -178,13 +184,14 @@ func (f *feed[T]) epoch(ctx context.Context) bool {
 	limit := uint64(0) // looked up when the last one seen is used up
 	for v, err := range f.open(ctx, f.at) {
 		if err != nil {
-			if !g.Open() && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			if _, _, canceled := plan.Examine(err); canceled && !g.Open() {
 				return false // it says that it was told to end
 			}
 			f.at.Index++
-			if !g.Mark(plan.Mark{Err: err}) {
-				if on, skip := g.Stay(f.at.Epoch); !on {
-					return skip
+			err, fatal, _ := plan.Examine(err)
+			if !g.Mark(plan.Mark{Err: err, Fatal: fatal}) {
+				if !f.stay() {
+					return f.ended
 				}
 			}
 			continue
@@ -198,12 +205,21 @@ func (f *feed[T]) epoch(ctx context.Context) bool {
 		t++
 		f.at.Index++
 		if !g.Put(t - 1) {
-			if on, skip := g.Stay(f.at.Epoch); !on {
-				return skip
+			if !f.stay() {
+				return f.ended
 			}
 		}
 	}
+	f.ended = true
 	return true
+}
+
+// stay is asked when the gate has told the iterator to end: it reports whether it should go on after all, and notes if
+// only this epoch is over.
+func (f *feed[T]) stay() bool {
+	on, skip := f.gate.Stay(f.at.Epoch)
+	f.ended = skip
+	return on
 }
 
 // Take copies n items out of the ring: at most two memmoves.

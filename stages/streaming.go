@@ -79,7 +79,7 @@ func (k *streamKernel[In, Out]) Run(ctx context.Context, w *plan.Work) {
 			break
 		}
 		w.Next, k.mark = i, len(k.buf)
-		err := k.bounded(ctx, items[i])
+		err := k.worker.Process(ctx, items[i], k.emit)
 		if err == nil && k.wanted && k.skip > 0 {
 			err = Fatal(ErrNotDeterministic)
 		}
@@ -104,13 +104,6 @@ func (k *streamKernel[In, Out]) done(w *plan.Work) {
 		w.Tally.SettleOne(parent, plan.Filtered)
 	}
 	k.open, k.skip, w.Open = plan.Partial{}, 0, plan.Partial{}
-}
-
-func (k *streamKernel[In, Out]) bounded(ctx context.Context, v In) error {
-	if k.stage.Timeout == 0 {
-		return k.worker.Process(ctx, v, k.emit)
-	}
-	return k.kernel.bounded(ctx, v)
 }
 
 func (k *streamKernel[In, Out]) Rescue(w *plan.Work) {

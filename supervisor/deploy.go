@@ -13,8 +13,8 @@ import (
 	"github.com/weirflow/weir/stages"
 )
 
-// Deploy starts p at a placement; nil means InProcess{}. It returns when all stages are there and the first item is on
-// its way, or with an error and nothing left behind. It does not block on user code.
+// Deploy starts p at a placement; nil means InProcess{}. It returns when all stages are there, whether or not they have done
+// anything yet, or with an error and nothing left behind. It does not wait for user code.
 //
 // ctx is the run's: when it ends, the run stops, as by Stop. Its values are seen by user code.
 //
@@ -32,7 +32,7 @@ func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out],
 	if err != nil {
 		return nil, err
 	}
-	r := newRun(ctx, s, cfg, p.Name())
+	r := newRun(s, cfg, p.Name())
 	r.event(RunStarted{EventInfo: r.info(), Placement: at.String()})
 	system := s.core.actors(cfg.Logger)
 	r.begin(ctx, func() *actors.Run {
@@ -57,11 +57,11 @@ func Items[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out], 
 	}
 }
 
-func newRun(ctx context.Context, s *Supervisor, cfg Config, pipeline string) *run {
+func newRun(s *Supervisor, cfg Config, pipeline string) *run {
 	var id [16]byte
 	rand.Read(id[:]) // never fails
 	return &run{
 		id: RunID(hex.EncodeToString(id[:])), pipeline: pipeline, started: time.Now(),
-		cfg: cfg, core: s.core, journal: newJournal(), ended: make(chan struct{}),
+		cfg: cfg, core: s.core, herald: s.herald, journal: newJournal(), ended: make(chan struct{}),
 	}
 }

@@ -31,12 +31,14 @@
 //
 // # Concurrency
 //
-// All methods of a Run may be called from any goroutine.
+// All methods of a Run may be called from any goroutine. Several loops over Items, and calls of Next, share the items; a
+// loop over Epochs is meant to be the only one.
 //
 // # Failure
 //
 // An item that fails is a *stages.ItemError, and a run that ends because of one a *RunError that wraps all causes.
-// errors.Is and As see through both.
+// errors.Is and As see through both. A run that was ended from outside has ErrStopped, ErrDrainTimeout or the cause of a
+// context's end instead.
 //
 // # Testing
 //

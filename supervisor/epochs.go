@@ -25,50 +25,41 @@ func (r *Run[Out]) Epochs(ctx context.Context) iter.Seq2[int, iter.Seq2[Out, err
 				r.stop(ErrStopped)
 			}
 		}()
-		for {
-			e := &epoch[Out]{run: r, ctx: ctx}
-			if !e.fetch() {
-				complete = true
-				if e.err != nil { // so that it is seen: an epoch of nothing but the error
-					yield(r.epochNumber(), e.items)
+		for next := 0; ; next++ {
+			e := &epoch[Out]{run: r, ctx: ctx, number: next}
+			if e.fetch() {
+				e.number = e.chunk.Head().Epoch
+				next = e.number
+				if !yield(e.number, e.items) {
+					e.giveBack()
+					return
 				}
-				return
+				e.skip()
 			}
-			r.setEpoch(e.chunk.Head().Epoch)
-			if !yield(e.chunk.Head().Epoch, e.items) {
-				e.giveBack()
-				return
-			}
-			if e.skip(); e.over {
+			if e.over {
 				complete = true
+				if e.err != nil && !e.told { // so that it is seen: an epoch of nothing but the error
+					e.begun = false
+					yield(e.number, e.items)
+				}
 				return
 			}
 		}
 	}
 }
 
-func (r *run) setEpoch(n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.epoch = n
-}
-
-func (r *run) epochNumber() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.epoch
-}
-
 // An epoch is one turn of the loop over Epochs. It belongs to the goroutine of that loop.
 type epoch[Out any] struct {
-	run   *Run[Out]
-	ctx   context.Context // of the loop, which it does not outlive
-	chunk *plan.Of[Out]   // nil: none at hand
-	pos   int
-	begun bool
-	ended bool  // all of it has been taken
-	over  bool  // and nothing comes behind it
-	err   error // why
+	run    *Run[Out]
+	ctx    context.Context // of the loop, which it does not outlive
+	number int
+	chunk  *plan.Of[Out] // nil: none at hand
+	pos    int
+	begun  bool
+	ended  bool  // all of it has been taken
+	over   bool  // and nothing comes behind it
+	err    error // why
+	told   bool  // the loop has been given err
 }
 
 // fetch gets the epoch's next chunk. Without one, the epoch is over, and so is the run.
@@ -131,6 +122,7 @@ func (e *epoch[Out]) items(yield func(Out, error) bool) {
 	}
 	if e.err != nil {
 		var zero Out
+		e.told = true
 		yield(zero, e.err)
 	}
 }
@@ -140,7 +132,7 @@ func (e *epoch[Out]) skip() {
 	if e.ended || e.over {
 		return
 	}
-	e.run.actors.SkipEpoch(e.run.epochNumber())
+	e.run.actors.SkipEpoch(e.number)
 	for !e.ended && (e.chunk != nil || e.fetch()) {
 		e.abandon()
 	}

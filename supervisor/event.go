@@ -33,7 +33,8 @@ type (
 		EventInfo
 		Placement string
 	}
-	// RunEnded is a run's last event. Err is what Run.Err returns.
+	// RunEnded is a run's last event. Err is what Run.Err returns. What a loop still has in hand then, because it was
+	// stopped, counts as in flight.
 	RunEnded struct {
 		EventInfo
 		Err   error

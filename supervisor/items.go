@@ -8,7 +8,7 @@ import (
 	"github.com/weirflow/weir/internal/plan"
 )
 
-// A Run is a deployed pipeline.
+// A Run is a deployed pipeline: Deploy makes it. The zero Run cannot be used.
 type Run[Out any] struct {
 	*run
 	// turn is held by the one who takes from the outlet, and guards the rest. It is a channel, not a mutex, because
@@ -133,7 +133,11 @@ func (r *Run[Out]) takeTurn(ctx context.Context) (*plan.Of[Out], int, error) {
 			return nil, 0, ctx.Err()
 		}
 	}
-	if c := r.chunk; c != nil && ctx.Err() == nil && !r.stopping.Load() {
+	if r.stopping.Load() { // nothing behind a gap is given
+		r.endTurn(r.chunk, r.pos)
+		return nil, 0, io.EOF
+	}
+	if c := r.chunk; c != nil && ctx.Err() == nil {
 		return c, r.pos, nil
 	}
 	c, err := r.actors.Outlet().Next(ctx)
@@ -155,7 +159,7 @@ func (r *Run[Out]) done(c *plan.Of[Out], n int) {
 	h := c.Head()
 	ended, epoch := h.Last && n == len(c.Items), h.Epoch
 	r.actors.Outlet().Done(c, n)
-	if ended {
+	if ended && !r.isEnded() { // RunEnded is the last event
 		r.event(EpochEnded{r.info(), epoch})
 	}
 }

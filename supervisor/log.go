@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -71,7 +72,7 @@ func describe(e Event) entry {
 	case RunEnded:
 		s := e.Stats
 		d.message = "run ended"
-		if e.Err != nil && e.Err != ErrStopped {
+		if _, failed := errors.AsType[*RunError](e.Err); failed || errors.Is(e.Err, ErrDrainTimeout) {
 			d.level, d.message = slog.LevelError, "run failed"
 		}
 		d.err(e.Err)

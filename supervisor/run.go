@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,7 @@ type run struct {
 	started  time.Time
 	cfg      Config
 	core     *core
+	herald   *herald
 	journal  *journal
 
 	stopping atomic.Bool // it was stopped: loops end
@@ -35,7 +37,6 @@ type run struct {
 	free     bool                // guarded by mu: every goroutine has ended
 	err      error               // guarded by mu
 	overAt   time.Time           // guarded by mu
-	epoch    int                 // guarded by mu
 	failures []*stages.ItemError // guarded by mu
 	unwatch  func() bool         // guarded by mu: of the deployment's context
 	drain    *time.Timer         // guarded by mu
@@ -43,9 +44,9 @@ type run struct {
 
 // begin starts the actors. What they have to say before they are known here waits for mu.
 func (r *run) begin(ctx context.Context, start func() *actors.Run) {
-	r.core.add(r)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.core.add(r) // whoever finds it there waits for mu before it asks the actors
 	r.actors = start()
 	r.unwatch = context.AfterFunc(ctx, func() { r.stop(context.Cause(ctx)) })
 }
@@ -56,7 +57,7 @@ func (r *run) info() EventInfo {
 
 func (r *run) event(e Event) {
 	r.journal.add(e)
-	r.core.herald.post(r.cfg.OnEvent, e)
+	r.herald.post(e)
 }
 
 // observe hears of what happens in the actors.
@@ -173,7 +174,7 @@ func (r *run) Drain() {
 // Stop ends the run now: contexts are cancelled, sources are not pulled again. It blocks until everything is released,
 // at most Config.Grace, and returns nil, or a *stages.HungError for each function that does not return. It has no
 // context, to be right in a defer behind one that has been cancelled. Stop may be called at any time, again, and by
-// several goroutines.
+// several goroutines; but not by a stage's function, which it would wait for: that one calls Drain, or go run.Stop().
 func (r *run) Stop() error {
 	r.stop(ErrStopped)
 	grace := time.NewTimer(r.cfg.Grace)
@@ -186,6 +187,9 @@ func (r *run) Stop() error {
 	var errs []error
 	for _, h := range r.actors.Hung() {
 		errs = append(errs, h)
+	}
+	if len(errs) == 0 { // what does not end is not user code
+		return fmt.Errorf("run %s has not ended %v after Stop: %w", r.id, r.cfg.Grace, stages.ErrHung)
 	}
 	return errors.Join(errs...)
 }
@@ -202,8 +206,9 @@ func (r *run) Wait(ctx context.Context) error {
 }
 
 // Err returns nil while the run lasts and after it has completed or been drained; ErrStopped if Stop, or a loop left
-// early, came before; the cause of the deployment context's end; and otherwise a *RunError. A loop that another
-// goroutine's Stop ends has the same as its last turn.
+// early, came before; ErrDrainTimeout if Drain took too long; the cause of the end of the deployment's context, or of a
+// loop's; and otherwise a *RunError. It is nil while items of a run that has failed still wait to be taken. A loop that
+// another goroutine's Stop ends has the same as its last turn.
 func (r *run) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -13,18 +14,17 @@ import (
 	"github.com/weirflow/weir/stages"
 )
 
-// A Supervisor runs pipelines. It holds no goroutine while none runs, so it need not be closed. A program needs one.
-// Safe for concurrent use.
+// A Supervisor runs pipelines; New and Main make one. It holds no goroutine while none runs, so it need not be closed, but
+// 3 MB and more for its actor system: a program needs one. Safe for concurrent use.
 type Supervisor struct {
-	cfg  Config
-	core *core
+	cfg    Config
+	herald *herald // of cfg.OnEvent
+	core   *core
 }
 
 // A core is what supervisors made by With share.
 type core struct {
-	pipelines []string
-	fault     error // of the call of Main
-	herald    herald
+	fault error // of the call of Main
 
 	mu     sync.Mutex
 	system *actors.System // guarded by mu; made by the first Deploy
@@ -33,25 +33,30 @@ type core struct {
 
 // New returns a supervisor for pipelines that stay in this process. A program that means to move them into child
 // processes later calls Main instead.
-func New(cfg Config) *Supervisor { return &Supervisor{cfg, &core{}} }
+func New(cfg Config) *Supervisor {
+	return &Supervisor{cfg, &herald{to: cfg.OnEvent}, &core{}}
+}
 
 // Main returns a supervisor, with the zero Config, for the pipelines defs: the first statement of main, or of TestMain.
 // Whatever stands before it should be nothing, because a child process of this program would run it too. Two
 // definitions with one name are an error of Deploy.
 func Main(defs ...stages.Blueprint) *Supervisor {
 	s := New(Config{})
+	var names []string
 	for _, d := range defs {
-		if slices.Contains(s.core.pipelines, d.Name()) {
-			s.core.fault = fmt.Errorf("supervisor: Main was given two pipelines called %q", d.Name())
+		if slices.Contains(names, d.Name()) {
+			s.core.fault = errors.Join(s.core.fault, fmt.Errorf("supervisor: Main was given two pipelines called %q", d.Name()))
 		}
-		s.core.pipelines = append(s.core.pipelines, d.Name())
+		names = append(names, d.Name())
 	}
 	return s
 }
 
 // With returns a supervisor with the configuration cfg, for what it deploys. It shares everything else with s, Runs
 // included.
-func (s *Supervisor) With(cfg Config) *Supervisor { return &Supervisor{cfg, s.core} }
+func (s *Supervisor) With(cfg Config) *Supervisor {
+	return &Supervisor{cfg, &herald{to: cfg.OnEvent}, s.core}
+}
 
 // Runs returns what is running, in order of deployment: for pages and metrics.
 func (s *Supervisor) Runs() []RunInfo {
@@ -77,9 +82,9 @@ type RunID string
 
 // Config holds what applies to the runs of a supervisor. The zero value works.
 type Config struct {
-	// OnEvent is told all events of all runs, in order, by one goroutine of its own. If it is slow, the oldest
-	// waiting events are dropped, and EventsLost says how many; the data never waits. nil tells nobody. LogEvents
-	// makes one.
+	// OnEvent is told all events of all runs of this supervisor, in order, by one goroutine of its own. If it is slow, the
+	// oldest of 1000 waiting events are dropped, and EventsLost says how many; the data never waits. nil tells nobody.
+	// LogEvents makes one.
 	OnEvent func(Event)
 
 	// Logger receives what the actor library warns of. The zero Logger is silent. That of the first deployment stays:
@@ -116,7 +121,7 @@ func (c Config) validate() error {
 	return nil
 }
 
-// actors returns the process's actor system.
+// actors returns the actor system, which the first call makes.
 func (c *core) actors(logger zerolog.Logger) *actors.System {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,13 +13,15 @@ func lists() house.Lists {
 		},
 		// "file variable": tables that the compiler builds and nothing writes.
 		Globals: map[string]string{
+			"stages/policy.go ErrFatal":      "a sentinel, under the name that users know",
 			"internal/plan/chunk.go classes": "the sizes of a pool's chunks, read only: Go has no constant arrays",
 		},
 		// "file": who may start a goroutine.
 		Goroutines: map[string]string{
 			"codecs/codectest/rules.go": "the suite uses a codec from several goroutines at once, and waits for them",
 			"actors/mailbox.go":         "an actor is one goroutine, and its mailbox is what starts and parks it",
-			"supervisor/journal.go":     "the herald tells events to a listener that may be slow",
+			"actors/worker.go":          "a user's Close may end its goroutine, which must not be the actor's",
+			"supervisor/herald.go":      "the herald tells events to a listener that may be slow",
 		},
 		// "file function": helpers that are called from inside bubbles only; "file": programs that measure real time.
 		Sleeps: map[string]string{},

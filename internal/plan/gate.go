@@ -22,7 +22,8 @@ type Feed interface {
 // A Mark is something that happens between two items of a source.
 type Mark struct {
 	At    uint64 // before the item at this position of the ring
-	Err   error  // a failed item, which has an index but no place; Fatal if Ends
+	Err   error  // a failed item, which has an index but no place
+	Fatal bool   // Err is that of the source, not of an item
 	Epoch bool   // the epoch ends
 	Ends  bool   // the source ends
 }
