@@ -18,7 +18,7 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 		`thumbs.go:31: pipeline "thumbnails": stage "decode": mailbox 0, want at least 1`: &stages.DefinitionError{Pipeline: "thumbnails", Stage: "decode", File: "/src/thumbs.go", Line: 31, Reason: "mailbox 0, want at least 1"},
 		`pipeline "thumbnails": the build function is nil`:                                &stages.DefinitionError{Pipeline: "thumbnails", Reason: "the build function is nil"},
 		`stage "decode": item list/1/1234.3 failed: no such host`:                         &stages.ItemError{Stage: "decode", Item: item, Attempts: 1, Err: cause},
-		`stage "decode": item list/1/1234.3 failed after 3 attempts: no such host`:        &stages.ItemError{Stage: "decode", Item: item, Attempts: 3, Err: cause},
+		`stage "decode": item list/1/1234.3 failed after 2 attempts: no such host`:        &stages.ItemError{Stage: "decode", Item: item, Attempts: 2, Err: cause},
 		`panic: index out of range`:                                                       &stages.PanicError{Stage: "decode", Item: item, Value: "index out of range", Stack: "goroutine 1"},
 		`stage "decode": worker 2 does not return`:                                        &stages.HungError{Stage: "decode", Worker: 2, Stack: "goroutine 1"},
 		`stage "decode": worker 0 does not return`:                                        &stages.HungError{Stage: "decode"},

@@ -104,8 +104,8 @@ type Family struct {
 
 // path is that of the first parent; it stands for all of them.
 func (f *Family) path() string {
-	if len(f.parents.runs) == 0 {
-		return ""
+	if f.parents.n == 0 {
+		return f.one[0].id(0).Path // of the item at which its members were made
 	}
 	return f.parents.runs[0].id(0).Path
 }
@@ -157,11 +157,14 @@ func (s *IDs) Merged(parents *IDs, at Run, n int) {
 	if parents.n > 0 {
 		first, kids = parents.runs[0], n > 1
 	}
-	if len(parents.runs) == 1 {
+	switch len(parents.runs) {
+	case 0:
+		f.one[0] = at
+	case 1:
 		f.one[0] = parents.runs[0]
 		f.parents = IDs{f.one[:], parents.n}
 		parents.Reset()
-	} else {
+	default:
 		f.parents, *parents = *parents, IDs{}
 	}
 	s.add(Run{index: first.index, fam: f, n: uint32(n), epoch: first.epoch, src: first.src, kids: kids})
