@@ -142,6 +142,27 @@ func TestAListenerThatBlocksHoldsUpNothing(t *testing.T) {
 	})
 }
 
+// Each configuration's listener has a goroutine of its own, also when the supervisors share the rest.
+func TestAListenerThatBlocksHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release, told := make(chan bool), 0
+		sup := supervisor.New(supervisor.Config{OnEvent: func(supervisor.Event) { <-release }})
+		other := sup.With(supervisor.Config{OnEvent: func(supervisor.Event) { told++ }})
+		for _, s := range []*supervisor.Supervisor{sup, other} {
+			for _, err := range supervisor.Items(t.Context(), s, luckPipeline(stages.OnError(stages.Skip(100))), nil) {
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		synctest.Wait()
+		if told != 13 { // started, ten failures, the epoch's end, ended
+			t.Errorf("the other listener is told %d events, want 13", told)
+		}
+		close(release)
+	})
+}
+
 func TestAListenerThatPanicsCostsNoItem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0

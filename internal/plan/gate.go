@@ -31,23 +31,22 @@ type Mark struct {
 // maxMarks bounds the marks that wait: a source of nothing but failures must not run ahead either.
 const maxMarks = 16
 
-// How a gate stands.
+// What the worker must look at, in one word: 0 is the usual case.
 const (
-	gateOpen uint32 = iota
-	gateSkipping
-	gateDraining
-	gateShut
+	hungry   uint32 = 1 << iota // the actor has credit and found nothing
+	skipping                    // an epoch is to end
+	draining                    // the source is to end
+	shut                        // nothing is accepted any more
 )
 
 // A Gate is the untyped half of a source's ring: one writer (the source's worker), one reader (its stage actor). Per
-// item the writer pays one atomic store and two loads; it parks only when the limit is reached.
+// item the writer pays one atomic store and one load; it parks only when the limit is reached.
 type Gate struct {
 	tail    atomic.Uint64 // positions filled; written by the worker
 	_       [56]byte      // the two sides write different cache lines
 	limit   atomic.Uint64 // positions that may be filled; written by the actor
-	hungry  atomic.Bool   // the actor has credit and found nothing
-	waiting atomic.Bool   // the worker is parked, or about to
-	state   atomic.Uint32
+	flags   atomic.Uint32
+	waiting atomic.Bool  // the worker is parked, or about to
 	marked  atomic.Int32 // marks that wait
 	made    atomic.Int64 // marks ever made
 	skip    atomic.Int64 // epochs below this are not wanted
@@ -62,7 +61,7 @@ type Gate struct {
 // block.
 func NewGate(poke func()) *Gate {
 	g := &Gate{wake: make(chan struct{}, 1), poke: poke}
-	g.hungry.Store(true)
+	g.flags.Store(hungry)
 	return g
 }
 
@@ -77,16 +76,16 @@ func (g *Gate) Passed() int64 { return int64(g.tail.Load()) + g.made.Load() }
 // HOT PATH: it is called for every item.
 func (g *Gate) Put(t uint64) bool {
 	g.tail.Store(t + 1)
-	if g.hungry.Load() {
-		g.notify()
-	}
-	return g.state.Load() == gateOpen
+	return g.flags.Load() == 0 || g.notify() // so short that it is inlined
 }
 
-func (g *Gate) notify() {
-	if g.hungry.CompareAndSwap(true, false) {
+// notify pokes a hungry actor, and reports whether the source is still wanted.
+func (g *Gate) notify() bool {
+	f := g.flags.And(^hungry)
+	if f&hungry != 0 {
 		g.poke()
 	}
+	return f&^hungry == 0
 }
 
 // Room blocks until position t may be filled and returns the limit. It returns 0 when it never will be.
@@ -110,21 +109,20 @@ func (g *Gate) Mark(m Mark) bool {
 	g.mu.Unlock()
 	g.made.Add(1)
 	g.marked.Add(1)
-	g.notify()
-	return g.state.Load() == gateOpen
+	return g.notify()
 }
 
 // await parks the worker until ready returns something, or the gate is shut.
 func (g *Gate) await(ready func() uint64) uint64 {
 	for {
-		if g.state.Load() == gateShut {
+		if g.flags.Load()&shut != 0 {
 			return 0
 		}
 		if n := ready(); n > 0 {
 			return n
 		}
 		g.waiting.Store(true)
-		if ready() > 0 || g.state.Load() == gateShut { // looked again after saying so: nothing is missed
+		if ready() > 0 || g.flags.Load()&shut != 0 { // looked again after saying so: nothing is missed
 			g.waiting.Store(false)
 			continue
 		}
@@ -136,9 +134,9 @@ func (g *Gate) await(ready func() uint64) uint64 {
 // if it comes next. With neither, the next Put or Mark pokes.
 func (g *Gate) Ready(head uint64) (to uint64, m *Mark) {
 	if to, m = g.look(head); to == head && m == nil {
-		g.hungry.Store(true)
+		g.flags.Or(hungry)
 		if to, m = g.look(head); to > head || m != nil {
-			g.hungry.Store(false)
+			g.flags.And(^hungry)
 		}
 	}
 	return to, m
@@ -169,7 +167,7 @@ func (g *Gate) Pass() {
 }
 
 // Sated says that the actor has no credit: nothing is to be poked for.
-func (g *Gate) Sated() { g.hungry.Store(false) }
+func (g *Gate) Sated() { g.flags.And(^hungry) }
 
 // Limit lets the worker fill the positions below n.
 func (g *Gate) Limit(n uint64) {
@@ -189,13 +187,13 @@ func (g *Gate) resume() {
 // Skip asks the worker to end epoch n, if it is still at it, and to go on to the next one.
 func (g *Gate) Skip(n int) {
 	g.skip.Store(int64(n) + 1)
-	g.state.CompareAndSwap(gateOpen, gateSkipping)
+	g.flags.Or(skipping)
 }
 
 // Stay is asked by the worker when Put or Mark has told it to end: it reports whether the iterator should go on after
 // all, because only an epoch before epoch was meant, and whether only this epoch should end.
 func (g *Gate) Stay(epoch int) (on, skip bool) {
-	if !g.state.CompareAndSwap(gateSkipping, gateOpen) {
+	if g.flags.And(^skipping)&(draining|shut) != 0 {
 		return false, false
 	}
 	skip = g.skip.Load() > int64(epoch)
@@ -204,16 +202,14 @@ func (g *Gate) Stay(epoch int) (on, skip bool) {
 
 // Drain asks the worker to end. What it has in hand is still accepted.
 func (g *Gate) Drain() {
-	for s := g.state.Load(); s < gateDraining && !g.state.CompareAndSwap(s, gateDraining); {
-		s = g.state.Load() // the worker has turned skipping into open
-	}
+	g.flags.Or(draining)
 }
 
 // Shut ends the gate: nothing more is accepted. It may be called by anybody.
 func (g *Gate) Shut() {
-	g.state.Store(gateShut)
+	g.flags.Or(shut)
 	g.resume()
 }
 
 // Open reports whether the source is still wanted.
-func (g *Gate) Open() bool { return g.state.Load() <= gateSkipping }
+func (g *Gate) Open() bool { return g.flags.Load()&(draining|shut) == 0 }
