@@ -2,6 +2,7 @@ package stages
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
@@ -10,10 +11,13 @@ import (
 	"path/filepath"
 )
 
-// FromFiles yields the paths of the regular files under dir, recursively, in lexical order, dir included, of which
-// the base name matches one of the patterns (path.Match; none means all). A file behind a symbolic link counts as
+// FromFiles yields the paths of the regular files under dir, recursively, folder by folder in lexical order, dir included,
+// of which the base name matches one of the patterns (path.Match; none means all). A file behind a symbolic link counts as
 // regular; a linked folder is not entered. A dir that cannot be read ends the run, as does a folder below it.
 func FromFiles(dir string, patterns ...string) Origin[string] {
+	if dir == "" {
+		return Origin[string]{fault: `the folder is "": say "." for the current one`}
+	}
 	for _, p := range patterns {
 		if _, err := path.Match(p, ""); err != nil {
 			return Origin[string]{fault: fmt.Sprintf("pattern %q: %v", p, err)}
@@ -52,8 +56,10 @@ func walkFiles(ctx context.Context, dir string, patterns []string, yield func(st
 			return err
 		})
 	}
-	if err != nil {
+	if _, named := errors.AsType[*fs.PathError](err); named {
 		yield("", Fatal(fmt.Errorf("list files: %w", err)))
+	} else if err != nil {
+		yield("", Fatal(fmt.Errorf("list files: %s: %w", dir, err)))
 	}
 }
 

@@ -32,11 +32,7 @@ func (h *herald) post(e Event) {
 }
 
 func (h *herald) tell() {
-	for {
-		e := h.next()
-		if e == nil {
-			return
-		}
+	for e := h.next(); e != nil; e = h.next() {
 		h.call(e)
 	}
 }
@@ -59,11 +55,18 @@ func (h *herald) next() (e Event) {
 	return e
 }
 
-// call shields the rest from a listener that panics: the event counts as lost.
+// call shields the rest from a listener that panics, or ends its goroutine: the event counts as lost.
 func (h *herald) call(e Event) {
+	heard := false
 	defer func() {
-		if recover() == nil {
+		if heard {
 			return
+		}
+		if recover() == nil { // Goexit: this goroutine is ending
+			defer func() {
+				// Owner: the herald. Ends when the queue is empty. Nobody waits for it, as in post.
+				go h.tell()
+			}()
 		}
 		if _, again := e.(EventsLost); again {
 			return // a listener that cannot even be told that
@@ -73,4 +76,5 @@ func (h *herald) call(e Event) {
 		h.lost, h.last = h.lost+1, e.Info()
 	}()
 	h.to(e)
+	heard = true
 }

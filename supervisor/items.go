@@ -145,6 +145,7 @@ func (r *Run[Out]) takeTurn(ctx context.Context) (*plan.Of[Out], int, error) {
 		r.endTurn(r.chunk, r.pos)
 		return nil, 0, err
 	}
+	r.takeHand()
 	return c.(*plan.Of[Out]), 0, nil
 }
 
@@ -162,4 +163,5 @@ func (r *Run[Out]) done(c *plan.Of[Out], n int) {
 	if ended && !r.isEnded() { // RunEnded is the last event
 		r.event(EpochEnded{r.info(), epoch})
 	}
+	r.dropHand()
 }

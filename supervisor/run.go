@@ -35,6 +35,7 @@ type run struct {
 	actors   *actors.Run         // guarded by mu until begin returns, then immutable
 	over     bool                // guarded by mu
 	free     bool                // guarded by mu: every goroutine has ended
+	hands    int                 // guarded by mu: chunks that loops and Next have and have not given back
 	err      error               // guarded by mu
 	overAt   time.Time           // guarded by mu
 	failures []*stages.ItemError // guarded by mu
@@ -135,10 +136,29 @@ func (r *run) released() {
 	r.conclude()
 }
 
-// conclude ends the run when it is over and its goroutines are gone: whichever comes last.
+// takeHand notes that a chunk is with the consumer.
+func (r *run) takeHand() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hands++
+}
+
+// dropHand notes that one has been given back. The last one may end the run.
+func (r *run) dropHand() {
+	r.mu.Lock()
+	r.hands--
+	last := r.over && r.hands == 0
+	r.mu.Unlock()
+	if last {
+		r.conclude()
+	}
+}
+
+// conclude ends the run when it is over, its goroutines are gone and, unless it was stopped, all chunks have been given
+// back: whichever comes last.
 func (r *run) conclude() {
 	r.mu.Lock()
-	if !r.over || !r.free || r.isEnded() {
+	if !r.over || !r.free || r.hands > 0 && !r.stopping.Load() || r.isEnded() {
 		r.mu.Unlock()
 		return
 	}

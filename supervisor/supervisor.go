@@ -111,14 +111,14 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-func (c Config) validate() error {
-	switch {
-	case c.Grace < 0:
-		return fmt.Errorf("supervisor: Config.Grace is %v, want at least 0", c.Grace)
-	case c.DrainWithin < 0:
-		return fmt.Errorf("supervisor: Config.DrainWithin is %v, want at least 0", c.DrainWithin)
+func (c Config) validate() (err error) {
+	if c.Grace < 0 {
+		err = fmt.Errorf("supervisor: Config.Grace is %v, want at least 0", c.Grace)
 	}
-	return nil
+	if c.DrainWithin < 0 {
+		err = errors.Join(err, fmt.Errorf("supervisor: Config.DrainWithin is %v, want at least 0", c.DrainWithin))
+	}
+	return err
 }
 
 // actors returns the actor system, which the first call makes.

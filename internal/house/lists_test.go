@@ -24,7 +24,10 @@ func lists() house.Lists {
 			"supervisor/herald.go":      "the herald tells events to a listener that may be slow",
 		},
 		// "file function": helpers that are called from inside bubbles only; "file": programs that measure real time.
-		Sleeps: map[string]string{},
+		Sleeps: map[string]string{
+			"supervisor/attack_test.go Process": "a worker of a test in a bubble",
+			"supervisor/attack_test.go Flush":   "a worker of a test in a bubble",
+		},
 		// "file name": what a hot path file uses off the item's way.
 		HotPath: map[string]string{
 			"stages/serial.go fmt.Errorf": "a worker that breaks its contract fails the run, once",

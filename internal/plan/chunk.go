@@ -43,6 +43,7 @@ type Of[T any] struct {
 	home  *sync.Pool
 	size  func(*T) int64
 	flat  bool // T has no pointers
+	class int  // places it was made with
 }
 
 // Len returns the number of items.
@@ -83,7 +84,7 @@ func (c *Of[T]) Free() {
 	c.Items = c.Items[:0]
 	c.head.IDs.Reset()
 	c.head.Epoch, c.head.Last = 0, false
-	if cap(c.Items) <= maxKept {
+	if cap(c.Items) <= 4*c.class { // one that an input with many outputs has made grow is left to the collector
 		c.home.Put(c)
 	}
 }
@@ -96,9 +97,6 @@ type PoolOf[T any] struct {
 }
 
 var classes = [...]int{4, 32, 256, 1024}
-
-// maxKept is the capacity above which a chunk, grown by an input with many outputs, is left to the collector.
-const maxKept = 4096
 
 // NewPool returns a pool of chunks of T.
 func NewPool[T any]() *PoolOf[T] {
@@ -117,7 +115,7 @@ func (p *PoolOf[T]) Of(n int) *Of[T] {
 	if c, _ := p.class[k].Get().(*Of[T]); c != nil {
 		return c
 	}
-	return &Of[T]{Items: make([]T, 0, classes[k]), home: &p.class[k], size: p.size, flat: p.flat}
+	return &Of[T]{Items: make([]T, 0, classes[k]), home: &p.class[k], size: p.size, flat: p.flat, class: classes[k]}
 }
 
 // SizeOf returns a function that tells the bytes behind a value: for byte slices, strings and slices of numbers. For all
