@@ -192,11 +192,11 @@ func (s *stage) waitedFor() {
 		s.watchHeld()
 		return
 	}
-	if s.kept[0].era != s.cutEra {
+	if s.kept.front().era != s.cutEra {
 		return // the epoch has ended: its mark is in the ledger, and flushes
 	}
 	p := s.newPiece()
-	p.flush, p.era, p.epoch = plan.FlushHeld, s.cutEra, s.kept[0].lot.chunk.Head().Epoch
+	p.flush, p.era, p.epoch = plan.FlushHeld, s.cutEra, s.kept.front().lot.chunk.Head().Epoch
 	s.link(p)
 	s.lost = append(s.lost, p)
 }

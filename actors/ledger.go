@@ -99,15 +99,20 @@ type span struct {
 	replays  int
 }
 
+// joined is how many items are made one lot of, whatever the room in their first chunk: lots of few items would make
+// pieces of few.
+const joined = 256
+
 // take brings a chunk into custody. Small ones are joined: a chunk is whatever is pending.
 func (s *stage) take(c plan.Chunk) {
 	h := c.Head()
 	n, places := c.Len(), plan.Places(c)
 	s.stats.in.Add(int64(n))
 	s.waiting += places
-	if k := len(s.lots); k > 0 {
-		l := s.lots[k-1]
-		if l.cut == 0 && !l.last && n <= 64 && l.chunk.Room() >= n && l.chunk.Head().Epoch == h.Epoch {
+	if s.lots.len() > 0 {
+		l := *s.lots.back()
+		room := l.chunk.Room() >= n || l.chunk.Len() < joined
+		if l.cut == 0 && !l.last && n <= 64 && room && l.chunk.Head().Epoch == h.Epoch {
 			l.chunk.Append(c, 0, n)
 			l.last = h.Last
 			c.Free()
@@ -117,13 +122,13 @@ func (s *stage) take(c plan.Chunk) {
 	l := s.newLot()
 	s.seq++
 	*l = lot{chunk: c, seq: s.seq, last: h.Last}
-	s.lots = append(s.lots, l)
+	s.lots.push(l)
 }
 
 // cut takes a piece's worth off the front: one item as long as nothing is known of how long one takes. A mark is a piece
 // of its own.
 func (s *stage) cut() *piece {
-	l := s.lots[0]
+	l := *s.lots.front()
 	p := s.newPiece()
 	p.era, p.epoch = s.cutEra, l.chunk.Head().Epoch
 	if rest := l.chunk.Len() - l.cut; rest > 0 {
@@ -144,7 +149,7 @@ func (s *stage) cut() *piece {
 		s.waiting--
 	}
 	if l.cut == l.chunk.Len() && !l.last {
-		s.lots = slices.Delete(s.lots, 0, 1) // there are few: moving them is cheaper than a new array now and then
+		s.lots.pop()
 		s.freeLot(l)
 	}
 	s.link(p)
@@ -266,14 +271,13 @@ func (s *stage) freeLot(l *lot) {
 func (s *stage) keep(p *piece, from, to, n int) {
 	if to > from {
 		p.lot.open++
-		s.kept = append(s.kept, span{p.lot, from, to, p.era, p.replays})
+		s.kept.push(span{p.lot, from, to, p.era, p.replays})
 	}
 	s.keptItems += to - from
 	gone := s.keptItems - n
 	s.keptItems = n
-	done := 0
-	for ; gone > 0; done++ {
-		k := &s.kept[done]
+	for gone > 0 {
+		k := s.kept.front()
 		if m := k.to - k.from; m > gone {
 			k.from += gone
 			break
@@ -282,14 +286,13 @@ func (s *stage) keep(p *piece, from, to, n int) {
 		}
 		k.lot.open--
 		s.freeLot(k.lot)
+		s.kept.pop()
 	}
-	s.kept = slices.Delete(s.kept, 0, done)
 }
 
 // restore makes what a dead aggregator held the first thing that its successor is given.
 func (s *stage) restore() {
-	for i := len(s.kept) - 1; i >= 0; i-- {
-		k := s.kept[i]
+	for _, k := range slices.Backward(s.kept.waiting()) {
 		p := s.newPiece()
 		p.lot, p.from, p.to, p.replays, p.next, p.epoch = k.lot, k.from, k.to, k.replays+1, s.head, k.lot.chunk.Head().Epoch
 		if s.head != nil {
@@ -300,7 +303,8 @@ func (s *stage) restore() {
 		}
 		s.head = p
 	}
-	s.kept, s.keptItems = s.kept[:0], 0
+	s.kept.clear()
+	s.keptItems = 0
 	s.relist()
 }
 

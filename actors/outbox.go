@@ -1,8 +1,6 @@
 package actors
 
 import (
-	"slices"
-
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/weirflow/weir/internal/plan"
@@ -16,8 +14,7 @@ type outbox struct {
 	next  *actor.PID // the consumer; nil for the outlet
 	last  *Outlet
 
-	q    []out
-	i    int    // first that has not gone
+	q    fifo[out]
 	sent uint64 // places taken
 	left func(places int)
 	cx   actor.Context
@@ -26,7 +23,7 @@ type outbox struct {
 // start is called in Started: before anything is sent that could be answered with credit.
 func (o *outbox) start(c actor.Context) { o.cx, o.edge.up = c, c.Self() }
 
-func (o *outbox) empty() bool { return o.i == len(o.q) }
+func (o *outbox) empty() bool { return o.q.len() == 0 }
 
 // push adds a result. Small chunks are joined.
 func (o *outbox) push(r out) {
@@ -35,16 +32,16 @@ func (o *outbox) push(r out) {
 			r.chunk.Free()
 			r.chunk = nil
 		}
-		if k := len(o.q); k > o.i && r.door == nil {
-			o.q[k-1].inputs += r.inputs
+		if !o.empty() && r.door == nil {
+			o.q.back().inputs += r.inputs
 			return
 		}
 		if o.empty() && r.door == nil {
 			o.left(r.inputs)
 			return
 		}
-	} else if k := len(o.q); k > o.i && r.door == nil && r.chunk.Len() <= 64 {
-		l := &o.q[k-1]
+	} else if !o.empty() && r.door == nil && r.chunk.Len() <= 64 {
+		l := o.q.back()
 		if l.door == nil && l.chunk != nil && l.pos == 0 && !l.chunk.Head().Last && l.chunk.Head().Epoch == r.chunk.Head().Epoch && l.chunk.Room() >= r.chunk.Len() {
 			l.chunk.Append(r.chunk, 0, r.chunk.Len())
 			l.chunk.Head().Last = r.chunk.Head().Last
@@ -53,24 +50,18 @@ func (o *outbox) push(r out) {
 			return
 		}
 	}
-	if len(o.q) == cap(o.q) && o.i > 0 { // what has gone makes room
-		o.q, o.i = slices.Delete(o.q, 0, o.i), 0
-	}
-	o.q = append(o.q, r)
+	o.q.push(r)
 }
 
 // flush sends what the credit allows. A whole chunk changes hands; a part of one is copied.
 func (o *outbox) flush() {
-	for o.i < len(o.q) {
-		r := &o.q[o.i]
+	for !o.empty() {
+		r := o.q.front()
 		if r.chunk != nil && !o.send(r) {
 			return
 		}
 		inputs, d := r.inputs, r.door
-		o.q[o.i] = out{}
-		if o.i++; o.i == len(o.q) {
-			o.q, o.i = o.q[:0], 0
-		}
+		o.q.pop()
 		o.left(inputs)
 		if d != nil {
 			d.open()

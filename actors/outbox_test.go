@@ -24,11 +24,11 @@ func TestAnOutboxDoesNotGrowWithTheData(t *testing.T) {
 		o.push(out{chunk: chunk(), inputs: 100})
 		e.limit.Store(uint64(100 * (i + 1)))
 		o.flush()
-		if len(o.q)-o.i != 1 {
-			t.Fatalf("%d results wait, want 1", len(o.q)-o.i)
+		if o.q.len() != 1 {
+			t.Fatalf("%d results wait, want 1", o.q.len())
 		}
 	}
-	if cap(o.q) > 8 {
-		t.Errorf("room for %d results behind a backlog of 1", cap(o.q))
+	if cap(o.q.q) > 8 {
+		t.Errorf("room for %d results behind a backlog of 1", cap(o.q.q))
 	}
 }

@@ -43,7 +43,7 @@ func (s *stage) dispatch() {
 
 // cutMark lets an epoch's end into the ledger, if it is next and no worker has a say in it.
 func (s *stage) cutMark() bool {
-	if l := s.lots[0]; s.spec.Holds || l.cut < l.chunk.Len() {
+	if l := *s.lots.front(); s.spec.Holds || l.cut < l.chunk.Len() {
 		return false
 	}
 	p := s.cut()

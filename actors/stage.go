@@ -27,16 +27,16 @@ type stage struct {
 	left uint64 // places of the input that have left the stage
 
 	// The ledger.
-	lots      []*lot
+	lots      fifo[*lot]
 	seq       uint64
 	waiting   int // places not cut
 	cutEra    int // marks cut
 	outEra    int // marks released; results of later eras wait
 	head      *piece
 	tail      *piece
-	lost      []*piece // called back or revoked: handed out before anything else
-	doomed    *piece   // the run fails there
-	kept      []span   // what the aggregator holds
+	lost      []*piece   // called back or revoked: handed out before anything else
+	doomed    *piece     // the run fails there
+	kept      fifo[span] // what the aggregator holds
 	keptItems int
 	spare     []*piece
 	spareLots []*lot
@@ -166,7 +166,9 @@ func (s *stage) abort() {
 	s.cancel()
 	s.ended, s.failed, s.aborted = true, true, true
 	// Workers may still read the chunks: they are left to the collector.
-	s.lots, s.waiting, s.lost, s.kept, s.head, s.tail = nil, 0, nil, nil, nil, nil
+	s.lots.clear()
+	s.kept.clear()
+	s.waiting, s.lost, s.head, s.tail = 0, nil, nil, nil
 	s.stopTimers()
 	s.upstream()
 	s.turn()
