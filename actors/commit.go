@@ -20,6 +20,12 @@ func (s *stage) returned(p *piece) {
 	s.observe(p, n)
 	s.advance(p, p.reached, out{chunk: p.out}, p.dropped, p.held)
 	p.out, p.resume = nil, p.open
+	for i := range p.outs { // whatever its worker does next must not wait for their turn
+		if d := p.outs[i].door; d != nil {
+			p.outs[i].door = nil
+			d.open()
+		}
+	}
 	if n > 0 && p.replays == 0 {
 		s.inARow, s.flushFails = 0, 0
 	}
@@ -42,7 +48,7 @@ func (s *stage) returned(p *piece) {
 		return
 	}
 	s.release(p)
-	if s.spec.Serial && len(s.lost) > 1 {
+	if (s.spec.Serial || s.spec.Streaming) && len(s.lost) > 1 {
 		s.relist()
 	}
 	s.watchHeld()

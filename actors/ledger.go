@@ -308,7 +308,8 @@ func (s *stage) restore() {
 	s.relist()
 }
 
-// relist brings the lost into input order, which a stage whose state spans items needs.
+// relist brings the lost into input order, which a stage whose state spans items needs, and one whose workers wait for
+// their parts' turn: the head must not lie behind such a worker.
 func (s *stage) relist() {
 	s.lost = s.lost[:0]
 	for p := s.head; p != nil; p = p.next {

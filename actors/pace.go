@@ -68,7 +68,10 @@ func (s *stage) dropBehindDoom() bool {
 func (s *stage) choose() int {
 	n := s.spec.Mailbox
 	depth, want := 1, n
-	if s.service > 0 {
+	switch {
+	case s.spec.Streaming: // nothing may wait behind a worker whose part waits for it
+	case len(s.lost) > 0 && s.lost[0].single: // nor behind one that may be at a slow item
+	case s.service > 0:
 		if s.service < wakeTime {
 			depth = piecesAhead
 		}
@@ -176,6 +179,9 @@ func (s *stage) tick() {
 			if s.workers[w].depth > 1 {
 				s.revoke(w)
 			}
+		}
+		for _, p := range s.lost { // what was cut by that estimate, too, however the next ones turn out
+			p.single = true
 		}
 	}
 	if young {
