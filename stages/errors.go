@@ -10,7 +10,7 @@ import (
 // Sentinels. Struct errors below wrap them where it says so.
 var (
 	// ErrTooMany says that an input of a FlatMap had more outputs than may be held; see Streaming.
-	ErrTooMany = errors.New("stages: too many outputs for one input")
+	ErrTooMany = errors.New("stages: too many outputs for one input: declare the stage Streaming")
 	// ErrBudget says that more items failed than the policy allows.
 	ErrBudget = errors.New("stages: failure budget spent")
 	// ErrNotDeterministic says that a Streaming stage broke its promise: run again, it yielded fewer outputs.

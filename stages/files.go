@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 )
 
 // FromFiles yields the paths of the regular files under dir, recursively, folder by folder in lexical order, dir included,
@@ -21,6 +22,9 @@ func FromFiles(dir string, patterns ...string) Origin[string] {
 	for _, p := range patterns {
 		if _, err := path.Match(p, ""); err != nil {
 			return Origin[string]{fault: fmt.Sprintf("pattern %q: %v", p, err)}
+		}
+		if strings.Contains(p, "/") {
+			return Origin[string]{fault: fmt.Sprintf("pattern %q: patterns are for base names, which have no slash", p)}
 		}
 	}
 	return FromSeq(func(ctx context.Context) iter.Seq2[string, error] {

@@ -2,6 +2,7 @@ package stages
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"reflect"
 	"time"
@@ -47,6 +48,8 @@ type Kind[In, Out any] struct {
 	Ordered bool
 	// Streaming hands on each output at once: see the FlatMap option of that name, which sets it.
 	Streaming bool
+	// Fault is what is wrong with the parameters of the constructor: it is refused with the stage's other faults.
+	Fault string
 	// MaxOutputs limits the outputs of one input, unless they are Streaming: more fail it with ErrTooMany. 0 means
 	// 1024, and 64 MiB where their size is known; a negative number means no limit, for a kind whose outputs are in
 	// memory before it emits them.
@@ -64,6 +67,8 @@ type SerialKind[In, Out any] struct {
 	MaxWait time.Duration
 	// MaxHeld is the default for the option of that name. 0 means 1024.
 	MaxHeld int
+	// Fault is what is wrong with the parameters of the constructor: it is refused with the stage's other faults.
+	Fault string
 }
 
 // Attach adds a stage to the graph that in belongs to: the door through which every kind enters, in this package or
@@ -80,9 +85,7 @@ func Attach[In, Out any](in Stream[In], name string, k Kind[In, Out], opts ...Op
 
 func attach[In, Out any](in Stream[In], k Kind[In, Out], d *draft) Stream[Out] {
 	g := behind(in, d.Name)
-	if k.Open == nil {
-		d.refuse("its function is nil")
-	}
+	d.constructor(k.Fault, k.Open == nil)
 	d.Stage.Ordered = d.Mailbox == 1 || d.order == Ordered || d.order == 0 && k.Ordered
 	if d.Streaming && d.Timeout > 0 {
 		d.refuse("a Timeout does not go with Streaming: the time that outputs wait for room would count")
@@ -95,6 +98,9 @@ func attach[In, Out any](in Stream[In], k Kind[In, Out], d *draft) Stream[Out] {
 	s.Pool = plan.NewPool[Out]()
 	s.Open = func(ctx context.Context) (plan.Kernel, error) {
 		w, err := k.Open(ctx)
+		if err == nil {
+			err = noFlusher[Out](w, s, "a stage that holds items back is made by AttachSerial")
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -129,9 +135,7 @@ func AttachSerial[In, Out any](in Stream[In], name string, k SerialKind[In, Out]
 		o.serial(d)
 	}
 	g := behind(in, name)
-	if k.Open == nil {
-		d.refuse("its function is nil")
-	}
+	d.constructor(k.Fault, k.Open == nil)
 	s := d.Stage
 	s.MaxOutputs = defaultOutputs
 	s.Pool = plan.NewPool[Out]()
@@ -143,9 +147,30 @@ func AttachSerial[In, Out any](in Stream[In], name string, k SerialKind[In, Out]
 		if s.Holds {
 			return newSerialKernel(w, s)
 		}
+		if err := noFlusher[Out](w, s, "its SerialKind does not say Holds"); err != nil {
+			return nil, err
+		}
 		return newKernel(w, s), nil
 	}
 	return Stream[Out]{g, g.add(d, in.port)}
+}
+
+// constructor refuses what a constructor has done wrong.
+func (d *draft) constructor(fault string, noOpen bool) {
+	if noOpen {
+		d.refuse("its function is nil")
+	}
+	if fault != "" {
+		d.refuse("%s", fault)
+	}
+}
+
+// noFlusher refuses a worker whose Flush nobody would call: what it holds would be lost in silence.
+func noFlusher[Out any](w any, s *plan.Stage, why string) error {
+	if _, ok := w.(Flusher[Out]); ok {
+		return Fatal(fmt.Errorf("%T, of kind %q, is a Flusher, but %s", w, s.Kind, why))
+	}
+	return nil
 }
 
 func closeWorker(w any) error {

@@ -21,6 +21,9 @@ import (
 // Errors, all joined: those of the definition (*stages.DefinitionError), of the configuration, of the placement
 // (*PlacementError), and the cause of ctx's end if it has ended.
 func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out], at Placement) (*Run[Out], error) {
+	if s == nil {
+		return nil, errors.New("supervisor: no Supervisor: make one with New or Main")
+	}
 	cfg := s.cfg.withDefaults()
 	if at == nil {
 		at = InProcess{}
@@ -42,8 +45,9 @@ func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out],
 }
 
 // Items is Deploy, Run.Items and Run.Stop in one, for programs that need no hold on the run: it deploys p when the
-// loop begins, and has stopped and released everything when the loop ends, however it ends. An error of either is the
-// last turn.
+// loop begins. When the loop ends, however it ends, everything is stopped and released, and Config.OnEvent has been told all;
+// this is waited for, at most twice Config.Grace. An error of either is the last turn. A function that does not return is
+// an event, StageHung.
 func Items[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out], at Placement) iter.Seq2[Out, error] {
 	return func(yield func(Out, error) bool) {
 		run, err := Deploy(ctx, s, p, at)
@@ -52,7 +56,12 @@ func Items[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out], 
 			yield(zero, err)
 			return
 		}
-		defer run.Stop()
+		defer func() {
+			run.Stop()
+			told, cancel := context.WithTimeout(context.Background(), run.cfg.Grace)
+			defer cancel()
+			run.Wait(told)
+		}()
 		run.Items(ctx)(yield)
 	}
 }
@@ -62,6 +71,6 @@ func newRun(s *Supervisor, cfg Config, pipeline string) *run {
 	rand.Read(id[:]) // never fails
 	return &run{
 		id: RunID(hex.EncodeToString(id[:])), pipeline: pipeline, started: time.Now(),
-		cfg: cfg, core: s.core, herald: s.herald, journal: newJournal(), ended: make(chan struct{}),
+		cfg: cfg, core: s.core, herald: s.herald, journal: newJournal(), ended: make(chan struct{}), told: make(chan struct{}),
 	}
 }

@@ -68,6 +68,12 @@ type (
 		Worker int
 		Err    error
 	}
+	// StageHung names a function that ignores its context: Stop has waited for it as long as it may.
+	StageHung struct {
+		EventInfo
+		Stage string
+		Err   *stages.HungError
+	}
 	// ItemRetried says that an attempt failed and another one follows.
 	ItemRetried struct {
 		EventInfo

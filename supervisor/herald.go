@@ -8,20 +8,35 @@ type herald struct {
 	to func(Event) // nil: nobody
 
 	mu    sync.Mutex
-	queue []Event   // guarded by mu; at most kept
+	queue []news    // guarded by mu; at most kept
 	busy  bool      // guarded by mu
 	lost  int64     // guarded by mu: since the last report
 	last  EventInfo // guarded by mu: of the last event that was lost
 }
 
-func (h *herald) post(e Event) {
+// News is an event, and what to close when it has been told, or lost.
+type news struct {
+	event Event
+	told  chan struct{} // nil: nothing
+}
+
+func (n news) done() {
+	if n.told != nil {
+		close(n.told)
+	}
+}
+
+func (h *herald) post(e Event, told chan struct{}) {
+	n := news{e, told}
 	if h.to == nil {
+		n.done()
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.queue = append(h.queue, e); len(h.queue) > kept {
-		h.lost, h.last = h.lost+1, h.queue[0].Info()
+	if h.queue = append(h.queue, n); len(h.queue) > kept {
+		h.lost, h.last = h.lost+1, h.queue[0].event.Info()
+		h.queue[0].done()
 		h.queue = h.queue[1:]
 	}
 	if !h.busy {
@@ -32,33 +47,34 @@ func (h *herald) post(e Event) {
 }
 
 func (h *herald) tell() {
-	for e := h.next(); e != nil; e = h.next() {
-		h.call(e)
+	for n := h.next(); n.event != nil; n = h.next() {
+		h.call(n)
 	}
 }
 
-// next returns what is to be told now: first of all, what was lost. It returns nil when there is nothing, and then
+// next returns what is to be told now: first of all, what was lost. It returns no event when there is none, and then
 // nobody is telling any more.
-func (h *herald) next() (e Event) {
+func (h *herald) next() (n news) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case h.lost > 0:
-		e = EventsLost{h.last, h.lost}
+		n.event = EventsLost{h.last, h.lost}
 		h.lost = 0
 	case len(h.queue) > 0:
-		e = h.queue[0]
+		n = h.queue[0]
 		h.queue = h.queue[1:]
 	default:
 		h.queue, h.busy = nil, false
 	}
-	return e
+	return n
 }
 
 // call shields the rest from a listener that panics, or ends its goroutine: the event counts as lost.
-func (h *herald) call(e Event) {
+func (h *herald) call(n news) {
 	heard := false
 	defer func() {
+		n.done()
 		if heard {
 			return
 		}
@@ -68,13 +84,13 @@ func (h *herald) call(e Event) {
 				go h.tell()
 			}()
 		}
-		if _, again := e.(EventsLost); again {
+		if _, again := n.event.(EventsLost); again {
 			return // a listener that cannot even be told that
 		}
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.lost, h.last = h.lost+1, e.Info()
+		h.lost, h.last = h.lost+1, n.event.Info()
 	}()
-	h.to(e)
+	h.to(n.event)
 	heard = true
 }

@@ -10,7 +10,7 @@ func TestAListenerHearsAllEventsInOrder(t *testing.T) {
 		var w witness
 		h := herald{to: w.hear}
 		for i := range 500 {
-			h.post(numbered(i))
+			h.post(numbered(i), nil)
 			if i == 250 {
 				synctest.Wait() // the goroutine is gone, and another one takes over
 			}
@@ -22,7 +22,7 @@ func TestAListenerHearsAllEventsInOrder(t *testing.T) {
 
 func TestNobodyIsToldWhereThereIsNoListener(t *testing.T) {
 	var h herald
-	h.post(numbered(0))
+	h.post(numbered(0), nil)
 	if h.busy || len(h.queue) > 0 {
 		t.Error("an event waits for nobody")
 	}
@@ -41,7 +41,7 @@ func TestASlowListenerIsToldHowManyWereDropped(t *testing.T) {
 		}}
 		post := func(from, to int) {
 			for i := from; i < to; i++ {
-				h.post(numbered(i))
+				h.post(numbered(i), nil)
 			}
 			synctest.Wait()
 		}
@@ -69,11 +69,11 @@ func TestAListenerThatPanicsMissesOnlyWhatItPanickedAt(t *testing.T) {
 			w.hear(e)
 		}}
 		for i := range 8 {
-			h.post(numbered(i))
+			h.post(numbered(i), nil)
 		}
 		synctest.Wait()
 		w.check(t, 0, 1, -1, -1, 4, 5, -1, 7)
-		h.post(numbered(8))
+		h.post(numbered(8), nil)
 		synctest.Wait()
 		w.check(t, 0, 1, -1, -1, 4, 5, -1, 7, 8)
 	})

@@ -92,6 +92,9 @@ func describe(e Event) entry {
 		d.level, d.message = slog.LevelWarn, "close failed"
 		d.add(slog.String("stage", e.Stage), slog.Int("worker", e.Worker))
 		d.err(e.Err)
+	case StageHung:
+		d.level, d.message = slog.LevelError, "function does not return"
+		d.add(slog.String("stage", e.Stage), slog.Int("worker", e.Err.Worker), slog.String("stack", e.Err.Stack))
 	case ItemRetried:
 		d.message = "item retried"
 		d.add(slog.String("stage", e.Stage), slog.String("item", e.Item.String()), slog.Int("attempt", e.Attempt))

@@ -30,6 +30,7 @@ type run struct {
 
 	stopping atomic.Bool // it was stopped: loops end
 	ended    chan struct{}
+	told     chan struct{} // closed when Config.OnEvent has been told all
 
 	mu       sync.Mutex
 	actors   *actors.Run         // guarded by mu until begin returns, then immutable
@@ -58,7 +59,7 @@ func (r *run) info() EventInfo {
 
 func (r *run) event(e Event) {
 	r.journal.add(e)
-	r.herald.post(e)
+	r.herald.post(e, nil)
 }
 
 // observe hears of what happens in the actors.
@@ -166,7 +167,9 @@ func (r *run) conclude() {
 	close(r.ended)
 	r.mu.Unlock()
 	r.core.remove(r)
-	r.event(RunEnded{EventInfo: r.info(), Err: err, Stats: r.stats()})
+	e := RunEnded{EventInfo: r.info(), Err: err, Stats: r.stats()}
+	r.journal.add(e)
+	r.herald.post(e, r.told)
 	r.journal.close()
 }
 
@@ -207,6 +210,7 @@ func (r *run) Stop() error {
 	var errs []error
 	for _, h := range r.actors.Hung() {
 		errs = append(errs, h)
+		r.event(StageHung{r.info(), h.Stage, h})
 	}
 	if len(errs) == 0 { // what does not end is not user code
 		return fmt.Errorf("run %s has not ended %v after Stop: %w", r.id, r.cfg.Grace, stages.ErrHung)
@@ -214,11 +218,12 @@ func (r *run) Stop() error {
 	return errors.Join(errs...)
 }
 
-// Wait blocks until the run has ended, every goroutine of it included, and returns Err; or ctx's error, if that ends
-// first. It consumes nothing: somebody must take the items.
+// Wait blocks until the run has ended, every goroutine of it included, and Config.OnEvent has been told so; then it
+// returns Err. If ctx ends first, it returns ctx's error. It consumes nothing: somebody must take the items. A program that
+// means to see the last events calls it, after Stop, before it exits.
 func (r *run) Wait(ctx context.Context) error {
 	select {
-	case <-r.ended:
+	case <-r.told:
 		return r.Err()
 	case <-ctx.Done():
 		return ctx.Err()

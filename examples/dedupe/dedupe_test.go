@@ -48,9 +48,9 @@ func TestFaultsOfForeignKindsAreNamed(t *testing.T) {
 	err := stages.Define("faulty", func(g *stages.Graph, _ struct{}) stages.Stream[int] {
 		in := stages.Source(g, "in", stages.FromSlice([]int{1}))
 		a := dedupe.Sample(in, "a", 2, stages.Mailbox(0))
-		return dedupe.Dedupe(a, "a", 3, stages.Buffer(-1))
+		return dedupe.Dedupe(a, "a", -3, stages.Buffer(-1))
 	}).With(struct{}{}).Err()
-	for _, want := range []string{"dedupe_test.go:", `stage "a": mailbox 0`, "name is already taken", "buffer -1"} {
+	for _, want := range []string{"dedupe_test.go:", `stage "a": mailbox 0`, "name is already taken", "buffer -1", "a memory of -3 items, want at least 1"} {
 		if !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("no %q in %v", want, err)
 		}
