@@ -24,7 +24,8 @@
 //
 // Three verbs. Nothing: the sources end, the loop ends, everything is released. Drain: the sources end now, the loop
 // ends after what they had yielded. Stop: all ends now. Stop after any end is free, so that defer run.Stop() is
-// always right, and a loop that is left early stops the run by itself: a forgotten Stop leaks nothing.
+// always right, and a loop that is left early stops the run by itself: with a loop, a forgotten Stop leaks nothing. A run
+// that nobody loops over lasts until Stop, or the end of its context.
 //
 // An error comes once, as the last turn of the loop, and stays readable in Err. There is nothing to check after the
 // loop.

@@ -1,4 +1,4 @@
-// Package dedupe adds two kinds of stages to weir, from outside: through the same door as the built-in kinds, and with
+// Package dedupe adds three kinds of stages to weir, from outside: through the same door as the built-in kinds, and with
 // call sites that look like theirs.
 package dedupe
 

@@ -3,6 +3,7 @@ package dedupe_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -57,5 +58,44 @@ func TestFaultsOfForeignKindsAreNamed(t *testing.T) {
 	}
 	if strings.Contains(fmt.Sprint(err), "dedupe.go:") {
 		t.Errorf("the line of the constructor is named: %v", err)
+	}
+}
+
+func TestNeighboursBecomePairs(t *testing.T) {
+	p := stages.Define("pairs", func(g *stages.Graph, n int) stages.Stream[[2]int] {
+		numbers := make([]int, n)
+		for i := range numbers {
+			numbers[i] = i
+		}
+		return dedupe.Pairs(stages.Source(g, "in", stages.FromSlice(numbers)), "pairs")
+	})
+	next := 0
+	for pair, err := range supervisor.Items(t.Context(), supervisor.New(supervisor.Config{}), p.With(1001), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pair != [2]int{next, next + 1} {
+			t.Fatalf("got %v, want %d and the next", pair, next)
+		}
+		next += 2
+	}
+	if next != 1000 {
+		t.Errorf("%d items in pairs, want 1000", next)
+	}
+}
+
+// docs/writing-a-stage.md shows pairs.go.
+func TestTheGuideShowsThisCode(t *testing.T) {
+	code, err := os.ReadFile("pairs.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guide, err := os.ReadFile("../../docs/writing-a-stage.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(code), ")\n\n")
+	if !strings.Contains(string(guide), "```go\n"+body+"```") {
+		t.Error("the guide shows another program")
 	}
 }
