@@ -105,7 +105,7 @@ func (a *worker) do(p *piece) {
 	clean = true
 	p.busy = a.s.run.clock() - begun - a.waited
 	p.died = false
-	p.err, p.fatal, p.canceled = plan.Examine(w.Err)
+	p.fatal, p.canceled, p.err = plan.Examine(w.Err)
 	a.report(p)
 }
 
@@ -132,7 +132,7 @@ func (a *worker) rescue(p *piece, r any) {
 	}
 	p.fatal, p.canceled = false, false
 	if open, ok := r.(*openError); ok {
-		err, fatal, canceled := plan.Examine(open.err)
+		fatal, canceled, err := plan.Examine(open.err)
 		p.err, p.died, p.fatal, p.canceled = fmt.Errorf("open: %w", err), true, fatal, canceled
 		return
 	}

@@ -22,7 +22,11 @@ func BenchmarkKernel(b *testing.B) {
 		"filter": func(in stages.Stream[int]) stages.Stream[int] { return stages.Filter(in, "k", isOdd) },
 		"flatmap": func(in stages.Stream[int]) stages.Stream[int] {
 			return stages.FlatMap(in, "k", func(_ context.Context, v int) iter.Seq2[int, error] {
-				return func(yield func(int, error) bool) { _ = yield(v, nil) && yield(v, nil) }
+				return func(yield func(int, error) bool) {
+					if yield(v, nil) {
+						yield(v, nil)
+					}
+				}
 			})
 		},
 	} {

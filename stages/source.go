@@ -184,11 +184,11 @@ func (f *feed[T]) epoch(ctx context.Context) bool {
 	limit := uint64(0) // looked up when the last one seen is used up
 	for v, err := range f.open(ctx, f.at) {
 		if err != nil {
-			if _, _, canceled := plan.Examine(err); canceled && !g.Open() {
+			fatal, canceled, err := plan.Examine(err)
+			if canceled && !g.Open() {
 				return false // it says that it was told to end
 			}
 			f.at.Index++
-			err, fatal, _ := plan.Examine(err)
 			if !g.Mark(plan.Mark{Err: err, Fatal: fatal}) {
 				if !f.stay() {
 					return f.ended

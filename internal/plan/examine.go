@@ -11,15 +11,15 @@ var ErrFatal = errors.New("stages: fatal")
 
 // Examine asks an error of user code all that the runtime wants to know of it, in the goroutine of that user code: its
 // methods are user code too. An error whose methods panic is replaced by one that says so.
-func Examine(err error) (safe error, fatal, canceled bool) {
+func Examine(err error) (fatal, canceled bool, safe error) {
 	if err == nil {
-		return nil, false, false
+		return false, false, nil
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			safe, fatal, canceled = fmt.Errorf("a %T whose methods panic: %v", err, r), false, false
+			fatal, canceled, safe = false, false, fmt.Errorf("a %T whose methods panic: %v", err, r)
 		}
 	}()
 	_ = err.Error()
-	return err, errors.Is(err, ErrFatal), errors.Is(err, context.Canceled)
+	return errors.Is(err, ErrFatal), errors.Is(err, context.Canceled), err
 }
