@@ -14,9 +14,9 @@ import (
 // If it is an io.Closer, it is closed when it ends.
 type Worker[In, Out any] interface {
 	// Process works on one item and hands its results to emit. No two calls for one Worker overlap. An error, or a
-	// panic, concerns v only, and what was emitted for it is withdrawn; after an error, v must not be held. emit is for use during the call; it does not
-	// block (that of a Streaming kind waits for room), and returns false when nobody wants more, after which returning
-	// soon is polite.
+	// panic, concerns v only, and what was emitted for it is withdrawn; after an error, v must not be held. emit is for
+	// use during the call; it does not block (that of a Streaming kind waits for room), and returns false when nobody
+	// wants more, after which returning soon is polite.
 	Process(ctx context.Context, v In, emit func(Out) bool) error
 }
 

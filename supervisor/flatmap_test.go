@@ -211,3 +211,35 @@ func TestIdentitiesSayWhereAnItemComesFrom(t *testing.T) {
 		t.Errorf("%d identities, want 24: %v", len(seen), seen)
 	}
 }
+
+// splitter is state of one worker, which has to be closed.
+type splitter struct{ open *atomic.Int64 }
+
+func (s *splitter) Close() error { s.open.Add(-1); return nil }
+
+func (s *splitter) split(ctx context.Context, v int) iter.Seq2[int, error] {
+	return repeat(3, func(ctx context.Context, v, i int) error {
+		if v%100 == 7 && i == 1 && stages.Attempt(ctx) == 1 {
+			panic("once")
+		}
+		return nil
+	})(ctx, v)
+}
+
+func TestFlatMapWithHasStatePerWorker(t *testing.T) {
+	var opened, open atomic.Int64
+	got, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[int] {
+		return stages.FlatMapWith(stages.Source(g, "ints", ints(1000)), "split", func(context.Context) (*splitter, error) {
+			opened.Add(1)
+			open.Add(1)
+			return &splitter{&open}, nil
+		}, (*splitter).split, stages.Mailbox(2), stages.Ordered, stages.OnError(stages.Fail()))
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkCount(t, got, 3000)
+	if n := opened.Load(); s.Restarts != 10 || n < 11 || n > 12 || open.Load() != 0 {
+		t.Errorf("%d restarts, %d opened, %d left open", s.Restarts, n, open.Load())
+	}
+}
