@@ -236,7 +236,6 @@ func TestMaxWaitDoesNotMixEpochs(t *testing.T) {
 type slowFlush struct{ held []elem }
 
 func (s *slowFlush) Process(_ context.Context, v elem, _ func([]elem) bool) error {
-	time.Sleep(time.Millisecond)
 	s.held = append(s.held, v)
 	return nil
 }
