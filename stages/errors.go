@@ -17,6 +17,11 @@ var (
 	ErrNotDeterministic = errors.New("stages: a Streaming stage yielded fewer outputs when run again")
 	// ErrEmptyEpoch says that a source which is to be repeated forever has nothing to repeat.
 	ErrEmptyEpoch = errors.New("stages: nothing to repeat forever: the source is empty")
+	// ErrBranch says that the function of a Route, RouteBatch or Fork named a branch that there is not, or one twice, or
+	// not as many as the batch has elements.
+	ErrBranch = errors.New("stages: no such branch")
+	// ErrRejoin says that a part of a batch did not come back to Rejoin as it left.
+	ErrRejoin = errors.New("stages: a part of a batch does not fit")
 	// ErrHung says that a function ignored its context for longer than the grace.
 	ErrHung = errors.New("stages: function does not return")
 )
@@ -40,6 +45,14 @@ func (e *DefinitionError) Error() string {
 		fmt.Fprintf(&b, "stage %q: ", e.Stage)
 	}
 	return b.String() + e.Reason
+}
+
+func noBranch(b, n int) error { return fmt.Errorf("branch %d of %d: %w", b, n, ErrBranch) }
+
+func branchTwice(b int) error { return fmt.Errorf("branch %d is named twice: %w", b, ErrBranch) }
+
+func wrongCount(got, want int) error {
+	return fmt.Errorf("%d branches for a batch of %d: %w", got, want, ErrBranch)
 }
 
 // An ItemError is an item that failed for good, and why.

@@ -10,7 +10,7 @@ import (
 // f is called by up to [Mailbox] goroutines at once. ctx ends when the run stops, the worker is replaced or [Timeout]
 // is up; f must then return soon. An error concerns this item only: see [OnError].
 func Map[In, Out any](in Stream[In], name string, f func(ctx context.Context, v In) (Out, error), opts ...Option) Stream[Out] {
-	k := Kind[In, Out]{Name: "map"}
+	k := Kind[In, Out]{Name: "map", MaxOutputs: 1}
 	if f != nil {
 		k.Open = func(context.Context) (Worker[In, Out], error) { return mapper[In, Out](f), nil }
 	}
@@ -39,7 +39,7 @@ func (f mapper[In, Out]) Func() func(context.Context, In) (Out, error) { return 
 // An error from open restarts the worker, as a panic would; after ten restarts in a row, without a pause between them and
 // without a finished item, it fails the run.
 func MapWith[S, In, Out any](in Stream[In], name string, open func(ctx context.Context) (S, error), f func(state S, ctx context.Context, v In) (Out, error), opts ...Option) Stream[Out] {
-	k := Kind[In, Out]{Name: "map"}
+	k := Kind[In, Out]{Name: "map", MaxOutputs: 1}
 	if open != nil && f != nil {
 		k.Open = func(ctx context.Context) (Worker[In, Out], error) {
 			s, err := open(ctx)
@@ -78,7 +78,7 @@ func (m *statefulMapper[S, In, Out]) Func() func(context.Context, In) (Out, erro
 
 // Filter lets those items through for which keep returns true. The others count as filtered, not as failed.
 func Filter[T any](in Stream[T], name string, keep func(ctx context.Context, v T) (bool, error), opts ...Option) Stream[T] {
-	k := Kind[T, T]{Name: "filter"}
+	k := Kind[T, T]{Name: "filter", MaxOutputs: 1}
 	if keep != nil {
 		k.Open = func(context.Context) (Worker[T, T], error) { return filter[T](keep), nil }
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // A Stream is the output of one stage, to be consumed by exactly one other or returned from the build function.
-// Consuming it twice, or never, is a *DefinitionError. The zero Stream belongs to no graph.
+// Consuming it twice, or never, is a *DefinitionError; to have it twice, use [Tee]. The zero Stream belongs to no graph.
 type Stream[T any] struct {
 	g    *Graph
 	port plan.Port
@@ -21,6 +21,7 @@ type Stream[T any] struct {
 type Graph struct {
 	name   string
 	stages []*plan.Stage
+	order  []Order              // by stage: what was said of it
 	used   map[plan.Port]string // by which stage
 	faults []error
 }
@@ -67,14 +68,14 @@ func (g *Graph) add(d *draft, in ...plan.Port) plan.Port {
 	}
 	for _, p := range in {
 		if by, twice := g.used[p]; twice {
-			g.fault(at, fmt.Sprintf("the stream of %q is already consumed by %q", g.stages[p.Stage].Name, by))
+			g.fault(at, fmt.Sprintf("the stream of %q is already consumed by %q: Tee makes two of one", g.stages[p.Stage].Name, by))
 		}
 		g.used[p] = s.Name
 	}
 	for _, reason := range d.faults {
 		g.fault(at, reason)
 	}
-	g.stages = append(g.stages, s)
+	g.stages, g.order = append(g.stages, s), append(g.order, d.order)
 	return plan.Port{Stage: s.Index}
 }
 
@@ -82,11 +83,15 @@ func (g *Graph) add(d *draft, in ...plan.Port) plan.Port {
 // turns into a fault.
 func behind[T any](in Stream[T], name string) *Graph {
 	if in.g == nil {
-		e := &DefinitionError{Stage: name, Reason: "its input is the zero Stream, which no stage has made"}
-		e.File, e.Line = statement()
-		panic(e)
+		panic(undefined(name, "its input is the zero Stream, which no stage has made"))
 	}
 	return in.g
+}
+
+func undefined(name, reason string) *DefinitionError {
+	e := &DefinitionError{Stage: name, Reason: reason}
+	e.File, e.Line = statement()
+	return e
 }
 
 // finish checks what can only be seen when all is there.
@@ -101,17 +106,26 @@ func (g *Graph) finish(of *Graph, outlet plan.Port) {
 	}
 	if by, twice := g.used[outlet]; twice {
 		s := g.stages[outlet.Stage]
-		g.fault(place{s.Name, s.File, s.Line}, fmt.Sprintf("its stream is returned, and also consumed by %q", by))
+		g.fault(placeOf(s), fmt.Sprintf("its stream is returned, and also consumed by %q: Tee makes two of one", by))
 	}
 	g.used[outlet] = "the consumer"
 	for i, s := range g.stages {
 		for o := range s.Outs {
-			if _, used := g.used[plan.Port{Stage: i, Out: o}]; !used {
-				g.fault(place{s.Name, s.File, s.Line}, "its stream is not consumed")
+			if _, used := g.used[plan.Port{Stage: i, Out: o}]; used {
+				continue
+			}
+			if s.Outs == 1 {
+				g.fault(placeOf(s), "its stream is not consumed")
+			} else {
+				g.fault(placeOf(s), fmt.Sprintf("its stream %d is not consumed: a Sink ends a branch", o))
 			}
 		}
 	}
+	g.restoreOrders()
+	g.agreeOnEpochs(outlet.Stage)
 }
+
+func placeOf(s *plan.Stage) place { return place{s.Name, s.File, s.Line} }
 
 // statement finds the statement of the build function that is being executed, however many constructors of other
 // packages lie between: the frame that Definition.run has called.

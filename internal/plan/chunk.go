@@ -14,6 +14,7 @@ type Chunk interface {
 	Room() int // items that can be appended without a new array
 	Head() *Head
 	Append(src Chunk, from, to int) // copies items and identities; src is of the same type
+	Copy(src Chunk, from, to int)   // copies items only
 	Bytes() int64                   // of all items, where their size is known; otherwise 0
 	Free()                          // back to the pool it came from
 }
@@ -22,15 +23,25 @@ type Chunk interface {
 type Head struct {
 	IDs   IDs
 	Epoch int
-	Last  bool // the epoch ends behind these items; there may be none
+	Last  bool  // the epoch ends behind these items; there may be none
+	Round Round // what ends behind these items, before the epoch does; the zero Round is none
+	In    int   // which input of its receiver it comes by
 }
 
-// Places is the credit that a chunk takes up: a place per item, and one for the end of an epoch.
+// Marked reports whether something is said behind the items.
+func (h *Head) Marked() bool { return h.Last || h.Round.Fork != 0 }
+
+// Places is the credit that a chunk takes up: a place per item, one for the end of an epoch, and one for that of a
+// round.
 func Places(c Chunk) int {
-	if c.Head().Last {
-		return c.Len() + 1
+	h, n := c.Head(), c.Len()
+	if h.Last {
+		n++
 	}
-	return c.Len()
+	if h.Round.Fork != 0 {
+		n++
+	}
+	return n
 }
 
 // A Pool hands out chunks of one element type.
@@ -62,6 +73,11 @@ func (c *Of[T]) Append(src Chunk, from, to int) {
 	c.head.IDs.Range(&s.head.IDs, from, to)
 }
 
+// Copy copies items [from, to) of src, which is an *Of[T], without their identities.
+func (c *Of[T]) Copy(src Chunk, from, to int) {
+	c.Items = append(c.Items, src.(*Of[T]).Items[from:to]...)
+}
+
 // Bytes returns the size of all items, or 0 if the type has no known size.
 func (c *Of[T]) Bytes() (n int64) {
 	if c.size == nil {
@@ -83,7 +99,7 @@ func (c *Of[T]) Free() {
 	}
 	c.Items = c.Items[:0]
 	c.head.IDs.Reset()
-	c.head.Epoch, c.head.Last = 0, false
+	c.head.Epoch, c.head.Last, c.head.Round, c.head.In = 0, false, Round{}, 0
 	if cap(c.Items) <= 4*c.class { // one that an input with many outputs has made grow is left to the collector
 		c.home.Put(c)
 	}

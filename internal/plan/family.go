@@ -72,7 +72,7 @@ func (t *Tally) Settle(ids *IDs, from, to int, f Fate) {
 		n := int(r.n)
 		if from < n {
 			m := min(n, to) - from
-			t.settle(r.fam, int64(m), f)
+			t.settle(r, from, int64(m), f)
 			from += m
 		}
 		from, to = from-n, to-n
@@ -80,13 +80,22 @@ func (t *Tally) Settle(ids *IDs, from, to int, f Fate) {
 }
 
 // SettleOne is Settle for a single item.
-func (t *Tally) SettleOne(r Run, f Fate) { t.settle(r.fam, 1, f) }
+func (t *Tally) SettleOne(r Run, f Fate) { t.settle(&r, 0, 1, f) }
 
-func (t *Tally) settle(fam *Family, n int64, f Fate) {
-	if fam == nil {
+// settle says what became of n items of r from i on.
+func (t *Tally) settle(r *Run, i int, n int64, f Fate) {
+	switch fam := r.fam; {
+	case fam == nil:
 		t.count(f, n)
-		return
+	case fam.split != nil:
+		t.settleMembers(fam, int(r.sub)+i, int(n), f)
+	default:
+		t.settleAll(fam, n, f)
 	}
+}
+
+// settleAll settles n members of a family whose members share their fate.
+func (t *Tally) settleAll(fam *Family, n int64, f Fate) {
 	fam.fate.Or(uint32(f))
 	if fam.alive.Add(-n) == 0 {
 		t.Settle(&fam.parents, 0, fam.parents.n, Fate(fam.fate.Load()))
@@ -98,16 +107,19 @@ func (t *Tally) settle(fam *Family, n int64, f Fate) {
 type Family struct {
 	alive   atomic.Int64
 	fate    atomic.Uint32
-	parents IDs    // immutable once members exist
-	one     [1]Run // memory for a single run of parents
+	parents IDs     // immutable once members exist
+	one     [1]Run  // memory for a single run of parents
+	split   *Split  // its members are items that parted, each with a fate of its own; nil: they share theirs
+	shares  *Shares // its members are parts of a batch; nil: they are not
+	name    *Run    // its only member goes by this name; nil: by that of its parents
 }
 
-// path is that of the first parent; it stands for all of them.
-func (f *Family) path() string {
+// first is the parent that stands for all of them in a name, or the item at which members without parents were made.
+func (f *Family) first() *Run {
 	if f.parents.n == 0 {
-		return f.one[0].id(0).Path // of the item at which its members were made
+		return &f.one[0]
 	}
-	return f.parents.runs[0].id(0).Path
+	return &f.parents.runs[0]
 }
 
 // Kids appends the identities of the n outputs of parent to s. A single output goes on under the identity of its
@@ -134,7 +146,7 @@ func NewFamily(parent Run, alive int64) *Family {
 func (f *Family) Grow(n int) { f.alive.Add(int64(n)) }
 
 // Settle says what became of one member that has no identity of its own: a parent that is still being worked on.
-func (f *Family) Settle(t *Tally, fate Fate) { t.settle(f, 1, fate) }
+func (f *Family) Settle(t *Tally, fate Fate) { t.settleAll(f, 1, fate) }
 
 // Members appends members [from, from+n) of f to s.
 func (s *IDs) Members(f *Family, from, n int) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"reflect"
+	"slices"
 	"time"
 )
 
@@ -42,12 +43,35 @@ type Stage struct {
 	Local      bool
 	Policy     Policy
 
-	// Pool makes the chunks of the outputs.
+	// Rounds are, for each output, the forks (as in Round) whose rounds are marked there, because a join below restores
+	// their order. A stage passes on the marks that it gets of those, and a fork makes its own.
+	Rounds [][]int
+	// Scatter says that an input may go out by several outputs. Otherwise it leaves with the one it has gone to.
+	Scatter bool
+	// Mix says how a stage with several inputs takes from them. nil for all other stages.
+	Mix *Mix
+
+	// Pool makes the chunks of the outputs. nil if there are none.
 	Pool Pool
-	// Open makes one worker's kernel. It runs user code. nil for a source.
+	// Open makes one worker's kernel. It runs user code. nil for a source and a merge.
 	Open func(ctx context.Context) (Kernel, error)
 	// Feed makes the source's worker. nil for all other stages.
 	Feed func() Feed
+}
+
+// Marks reports whether the rounds of fork are marked at output out.
+func (s *Stage) Marks(out, fork int) bool {
+	return out < len(s.Rounds) && slices.Contains(s.Rounds[out], fork)
+}
+
+// Numbers reports whether the stage is a fork whose order a join restores.
+func (s *Stage) Numbers() bool {
+	for out := range s.Rounds {
+		if s.Marks(out, s.Index+1) {
+			return true
+		}
+	}
+	return false
 }
 
 // Flow as a Buffer: the waiting room follows the flow. (No number that somebody could mean.)

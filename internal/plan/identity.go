@@ -23,15 +23,21 @@ type Run struct {
 
 // id returns the identity of the i-th item.
 func (r *Run) id(i int) ID {
-	id := ID{Source: int(r.src), Epoch: int(r.epoch), Index: int64(r.index)}
-	if !r.kids {
-		id.Index += int64(i)
-		if r.fam != nil {
-			id.Path = r.fam.path()
-		}
-		return id
+	f := r.fam
+	switch {
+	case f == nil:
+		return ID{Source: int(r.src), Epoch: int(r.epoch), Index: int64(r.index) + int64(i)}
+	case f.split != nil: // parting changes no name
+		c := f.parents.From(int(r.sub) + i)
+		one := c.Peek()
+		return one.id(0)
+	case f.name != nil:
+		return f.name.id(0)
 	}
-	id.Path = r.fam.path() + "." + strconv.FormatUint(uint64(r.sub)+uint64(i), 10)
+	id := f.first().id(0)
+	if r.kids {
+		id.Path += "." + strconv.FormatUint(uint64(r.sub)+uint64(i), 10)
+	}
 	return id
 }
 

@@ -1,0 +1,227 @@
+package stages
+
+import (
+	"context"
+
+	"github.com/weirflow/weir/internal/plan"
+)
+
+// HOT PATH: the typed loop of stages with several outputs. Per item it makes one call, two stores and one load.
+
+// A forkKernel hands items on by the outputs that its worker names. Nothing is written before the worker has returned,
+// so there is nothing to withdraw.
+type forkKernel[T any] struct {
+	branches[T]
+	worker Worker[T, int]
+	one    func(context.Context, T) (int, error) // of a OneToOne; nil: the worker is asked
+	tee    bool
+	to     []int // what the worker has named for the item at hand
+	name   func(int) bool
+}
+
+func newForkKernel[T any](w Worker[T, int], s *plan.Stage) plan.Kernel {
+	k := &forkKernel[T]{worker: w}
+	k.branches.init(s, s.Scatter)
+	if o, ok := w.(OneToOne[T, int]); ok && s.Timeout == 0 {
+		k.one = o.Func()
+	}
+	_, k.tee = w.(teer[T])
+	k.name = func(b int) bool {
+		k.to = append(k.to, b)
+		return true
+	}
+	return k
+}
+
+func (k *forkKernel[T]) Run(ctx context.Context, w *plan.Work) {
+	in := w.In.(*plan.Of[T])
+	k.begin(w)
+	switch {
+	case k.tee:
+		k.both(w, in)
+	case k.one != nil:
+		k.route(ctx, w, in)
+	default:
+		k.ask(ctx, w, in)
+	}
+	k.end(w)
+}
+
+// route is for workers that name one output.
+func (k *forkKernel[T]) route(ctx context.Context, w *plan.Work, in *plan.Of[T]) {
+	one := k.one
+	for i := w.Next; i < w.To; i++ {
+		if i > w.First && w.Yield.Load() {
+			break
+		}
+		b, err := one(ctx, in.Items[i])
+		if err == nil && uint(b) >= uint(len(k.out)) {
+			err = noBranch(b, len(k.out))
+		}
+		if err != nil {
+			w.Err = err
+			break
+		}
+		o := k.branch(b)
+		o.Items = append(o.Items, in.Items[i])
+		k.identify(i, &o.Head().IDs, 1)
+		w.Next = i + 1
+	}
+}
+
+// ask is for workers that name any number of outputs.
+func (k *forkKernel[T]) ask(ctx context.Context, w *plan.Work, in *plan.Of[T]) {
+	for i := w.Next; i < w.To; i++ {
+		if i > w.First && w.Yield.Load() {
+			break
+		}
+		k.to = k.to[:0]
+		if err := k.process(ctx, in.Items[i]); err != nil {
+			w.Err = err
+			break
+		}
+		if len(k.to) == 0 {
+			w.Dropped++
+			w.Tally.SettleOne(k.skip(i), plan.Filtered)
+		}
+		for n, b := range k.to {
+			o := k.branch(b)
+			o.Items = append(o.Items, in.Items[i])
+			if n == 0 {
+				k.identify(i, &o.Head().IDs, len(k.to))
+			} else {
+				k.again(i, &o.Head().IDs)
+			}
+		}
+		w.Next = i + 1
+	}
+}
+
+// process asks the worker about one item, and checks its answer.
+func (k *forkKernel[T]) process(ctx context.Context, v T) error {
+	if k.stage.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, k.stage.Timeout)
+		defer cancel()
+	}
+	if err := k.worker.Process(ctx, v, k.name); err != nil {
+		return err
+	}
+	for i, b := range k.to {
+		if uint(b) >= uint(len(k.out)) {
+			return noBranch(b, len(k.out))
+		}
+		for _, c := range k.to[:i] {
+			if c == b {
+				return branchTwice(b)
+			}
+		}
+	}
+	return nil
+}
+
+// both gives all items to all branches, a stretch at a time.
+func (k *forkKernel[T]) both(w *plan.Work, in *plan.Of[T]) {
+	for i := w.Next; i < w.To; {
+		n := k.stretch(i)
+		for b := range k.out {
+			o := k.branch(b)
+			o.Copy(in, i, i+n)
+			o.Head().IDs.Split(k.split, 0, n)
+		}
+		k.split.SetAllAlive(n, len(k.out))
+		i += n
+		w.Next = i
+	}
+}
+
+func (k *forkKernel[T]) Rescue(w *plan.Work) { k.end(w) }
+
+func (k *forkKernel[T]) Close() error { return closeWorker(k.worker) }
+
+// branches are the outputs of a delivery, and the identities of what goes by them.
+type branches[T any] struct {
+	stage *plan.Stage
+	pool  *plan.PoolOf[T]
+	out   []*plan.Of[T] // nil: nothing has gone there
+
+	numbers   bool // a join restores the order
+	parts     bool // an item's identity says that it has parted
+	splitting int  // branches that an item may take, if there may be several
+	work      *plan.Work
+	ids       plan.Cursor // of the input
+	split     *plan.Family
+	from, to  int // items that split is for
+}
+
+func (k *branches[T]) init(s *plan.Stage, scatter bool) {
+	k.stage, k.pool, k.out = s, s.Pool.(*plan.PoolOf[T]), make([]*plan.Of[T], s.Outs)
+	if scatter {
+		k.splitting = s.Outs
+	}
+	k.numbers = s.Numbers()
+	k.parts = k.splitting > 1 || k.numbers
+}
+
+func (k *branches[T]) begin(w *plan.Work) {
+	k.work, k.ids = w, w.In.Head().IDs.From(w.Next)
+	k.split, k.from, k.to = nil, w.Next, w.Next
+	if w.Turn = nil; k.numbers {
+		w.Turn = &plan.Turn{Fork: k.stage.Index + 1}
+	}
+}
+
+// branch returns the chunk for output b.
+func (k *branches[T]) branch(b int) *plan.Of[T] {
+	o := k.out[b]
+	if o == nil {
+		o = k.pool.Of(k.work.To - k.work.Next)
+		k.out[b] = o
+	}
+	return o
+}
+
+// identify appends the identity of item i, which goes down n branches, to ids.
+func (k *branches[T]) identify(i int, ids *plan.IDs, n int) {
+	if !k.parts {
+		k.ids.CopyTo(ids, i+1)
+		return
+	}
+	if i >= k.to {
+		k.stretch(i)
+	}
+	k.split.SetAlive(i-k.from, n)
+	ids.Split(k.split, i-k.from, 1)
+}
+
+// again appends it to the ids of a further branch.
+func (k *branches[T]) again(i int, ids *plan.IDs) { ids.Split(k.split, i-k.from, 1) }
+
+// skip passes over item i, which goes nowhere, and returns its identity.
+func (k *branches[T]) skip(i int) plan.Run {
+	c := k.work.In.Head().IDs.From(i)
+	r := c.Peek()
+	if !k.parts {
+		k.ids = c
+		k.ids.Next()
+	}
+	return r
+}
+
+// stretch begins a split at item i, and returns how many items it is for.
+func (k *branches[T]) stretch(i int) (n int) {
+	c := k.work.In.Head().IDs.From(i)
+	k.split, n = plan.NewSplit(c, k.work.To, k.work.Turn, i-k.work.First, k.splitting)
+	k.from, k.to = i, i+n
+	return n
+}
+
+func (k *branches[T]) end(w *plan.Work) {
+	for b, o := range k.out {
+		if o != nil {
+			w.Outs[b] = o
+			k.out[b] = nil
+		}
+	}
+	k.split, k.work = nil, nil
+}

@@ -1,0 +1,136 @@
+package stages
+
+import (
+	"context"
+
+	"github.com/weirflow/weir/internal/plan"
+)
+
+// RouteBatch splits each batch over n branches: pick returns one branch per element, in order. Each branch gets its
+// elements as one smaller batch, in order, and nothing for a batch of which it has none. [Rejoin] puts the results
+// together again. A wrong number of indices, or one outside [0, n), fails the batch. An empty batch is filtered.
+//
+// The part that goes down a branch is a child of the batch: the i-th branch that gets a part of it gets part ".i". pick
+// hands the slice over that it returns.
+func RouteBatch[T any](in Stream[[]T], name string, n int, pick func(ctx context.Context, batch []T) ([]int, error), opts ...Option) []Stream[[]T] {
+	k := Kind[[]T, []int]{Name: routeBatchKind, MaxOutputs: max(n, 2)}
+	if pick != nil {
+		k.Open = func(context.Context) (Worker[[]T, []int], error) { return mapper[[]T, []int](pick), nil }
+	}
+	return attachFork[[]T, []int, []T](in, name, n, k, opts, func(w Worker[[]T, []int], s *plan.Stage) plan.Kernel {
+		return newDealKernel[T](w, s)
+	})
+}
+
+// routeBatchKind is what Rejoin looks for.
+const routeBatchKind = "route batch"
+
+// A dealKernel splits batches over branches. Per batch it allocates the parts' memory, as one block, and their family.
+type dealKernel[T any] struct {
+	branches[[]T]
+	worker Worker[[]T, []int]
+	picked [][]int
+	keep   func([]int) bool
+	count  []int       // elements per branch
+	used   []int       // branches that have some
+	ids    []*plan.IDs // of their chunks
+}
+
+func newDealKernel[T any](w Worker[[]T, []int], s *plan.Stage) plan.Kernel {
+	k := &dealKernel[T]{worker: w, count: make([]int, s.Outs), ids: make([]*plan.IDs, s.Outs)}
+	k.branches.init(s, false) // a batch's parts are its children: it does not go two ways itself
+	k.keep = func(to []int) bool {
+		k.picked = append(k.picked, to)
+		return true
+	}
+	return k
+}
+
+func (k *dealKernel[T]) Run(ctx context.Context, w *plan.Work) {
+	in := w.In.(*plan.Of[[]T])
+	k.begin(w)
+	for i := w.Next; i < w.To; i++ {
+		if i > w.First && w.Yield.Load() {
+			break
+		}
+		to, err := k.pick(ctx, in.Items[i])
+		if err != nil {
+			w.Err = err
+			break
+		}
+		if len(to) == 0 {
+			w.Dropped++
+			w.Tally.SettleOne(k.skip(i), plan.Filtered)
+		} else {
+			k.deal(w, i, in.Items[i], to)
+		}
+		w.Next = i + 1
+	}
+	k.end(w)
+}
+
+// pick asks the worker about a batch, and checks its answer.
+func (k *dealKernel[T]) pick(ctx context.Context, batch []T) ([]int, error) {
+	if k.stage.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, k.stage.Timeout)
+		defer cancel()
+	}
+	k.picked = k.picked[:0]
+	if err := k.worker.Process(ctx, batch, k.keep); err != nil {
+		return nil, err
+	}
+	if len(k.picked) == 0 { // only a hook can do that
+		return nil, nil
+	}
+	to := k.picked[0]
+	if len(to) != len(batch) {
+		return nil, wrongCount(len(to), len(batch))
+	}
+	for _, b := range to {
+		if b < 0 || b >= len(k.out) {
+			return nil, noBranch(b, len(k.out))
+		}
+	}
+	return to, nil
+}
+
+// deal makes the parts of one batch.
+func (k *dealKernel[T]) deal(w *plan.Work, i int, batch []T, to []int) {
+	clear(k.count)
+	for _, b := range to {
+		k.count[b]++
+	}
+	block := make([]T, len(batch))
+	k.used = k.used[:0]
+	for b, n := range k.count {
+		if n == 0 {
+			continue
+		}
+		o := k.branch(b)
+		o.Items = append(o.Items, block[:0:n]) // so long that appending to one part never reaches the next
+		block = block[n:]
+		k.used = append(k.used, b)
+		k.ids[b] = &o.Head().IDs
+	}
+	for e, b := range to {
+		part := &k.out[b].Items[len(k.out[b].Items)-1]
+		*part = append(*part, batch[e])
+	}
+	new(plan.Shares).Split(k.ids, k.parent(i), k.stage.Index+1, k.used, to)
+}
+
+// parent returns the identity of batch i, with its place in the order if somebody restores it.
+func (k *dealKernel[T]) parent(i int) plan.Run {
+	if !k.parts {
+		return k.skip(i)
+	}
+	if i >= k.to {
+		k.stretch(i)
+	}
+	return k.split.Member(i - k.from)
+}
+
+func (k *dealKernel[T]) Rescue(w *plan.Work) { k.end(w) }
+
+func (k *dealKernel[T]) Close() error { return closeWorker(k.worker) }

@@ -1,0 +1,69 @@
+package stages
+
+import (
+	"context"
+
+	"github.com/weirflow/weir/internal/plan"
+)
+
+// Sink ends a side branch of the graph: f is called for each item and nothing comes out. An item is done with, and
+// counts as delivered, when f has returned. The main branch needs no Sink: its items leave through the run, which does
+// not end before all its sinks are through.
+func Sink[T any](in Stream[T], name string, f func(ctx context.Context, v T) error, opts ...Option) {
+	g := behind(in, name)
+	d := newDraft(name, "sink", nil)
+	d.Outs = 0
+	for _, o := range opts {
+		o.work(d)
+	}
+	d.constructor("", f == nil)
+	s := d.Stage
+	s.Ordered = d.Mailbox == 1 || d.order == Ordered
+	s.Open = func(context.Context) (plan.Kernel, error) {
+		return &sinkKernel[T]{worker: sinker[T](f), stage: s}, nil
+	}
+	g.add(d, in.port)
+}
+
+type sinker[T any] func(context.Context, T) error
+
+func (f sinker[T]) Process(ctx context.Context, v T, _ func(struct{}) bool) error { return f(ctx, v) }
+
+// A sinkKernel runs the worker of a Sink.
+type sinkKernel[T any] struct {
+	worker Worker[T, struct{}]
+	stage  *plan.Stage
+	first  int
+}
+
+func (k *sinkKernel[T]) Run(ctx context.Context, w *plan.Work) {
+	in := w.In.(*plan.Of[T])
+	k.first = w.Next
+	for i := w.Next; i < w.To; i++ {
+		if i > w.First && w.Yield.Load() {
+			break
+		}
+		if err := k.process(ctx, in.Items[i]); err != nil {
+			w.Err = err
+			break
+		}
+		w.Next = i + 1
+	}
+	k.Rescue(w)
+}
+
+func (k *sinkKernel[T]) process(ctx context.Context, v T) error {
+	if k.stage.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, k.stage.Timeout)
+		defer cancel()
+	}
+	return k.worker.Process(ctx, v, nil)
+}
+
+func (k *sinkKernel[T]) Rescue(w *plan.Work) {
+	w.Tally.Settle(&w.In.Head().IDs, k.first, w.Next, plan.Delivered)
+	k.first = w.Next
+}
+
+func (k *sinkKernel[T]) Close() error { return closeWorker(k.worker) }
