@@ -112,7 +112,7 @@ func (s *stage) judgeItem(p *piece, err error) {
 	// Skipped: its place leaves the stage, and the rest goes on.
 	p.from++
 	p.attempt, p.resume = 0, plan.Partial{}
-	s.place(p, out{inputs: 1})
+	s.place(p, result{inputs: 1})
 	if p.from < p.to || p.flush != plan.NoFlush {
 		s.lost = append(s.lost, p)
 	} else {

@@ -18,8 +18,8 @@ func (s *stage) returned(p *piece) {
 	p.state.Store(home)
 	n := p.reached - p.from
 	s.observe(p, n)
-	s.advance(p, p.reached, out{chunk: p.out}, p.dropped, p.held)
-	p.out, p.resume = nil, p.open
+	s.advance(p, p.reached, result{chunk: p.out, parts: p.parts, turn: p.turn}, p.dropped, p.held)
+	p.out, p.parts, p.turn, p.resume = nil, nil, nil, p.open
 	for i := range p.outs { // whatever its worker does next must not wait for their turn
 		if d := p.outs[i].door; d != nil {
 			p.outs[i].door = nil
@@ -55,7 +55,7 @@ func (s *stage) returned(p *piece) {
 }
 
 // advance moves p to item reached and places the result of what lies before.
-func (s *stage) advance(p *piece, reached int, o out, dropped, held int) {
+func (s *stage) advance(p *piece, reached int, o result, dropped, held int) {
 	n := reached - p.from
 	if dropped > 0 {
 		s.stats.filtered.Add(int64(dropped))
@@ -81,16 +81,21 @@ func (s *stage) advance(p *piece, reached int, o out, dropped, held int) {
 	if o.chunk != nil {
 		o.chunk.Head().Epoch = p.epoch
 	}
+	for _, c := range o.parts {
+		if c != nil {
+			c.Head().Epoch = p.epoch
+		}
+	}
 	s.place(p, o)
 }
 
 // place puts a result where it waits for its turn.
-func (s *stage) place(p *piece, o out) {
+func (s *stage) place(p *piece, o result) {
 	if s.spec.Ordered || p.era != s.outEra {
 		p.outs = append(p.outs, o)
 		return
 	}
-	s.outbox.push(o)
+	s.emit(o)
 }
 
 // release moves what is ready to the outbox: in order, or, if the stage is not ordered, up to the end of the epoch.
@@ -117,8 +122,8 @@ func (s *stage) releaseMarks() {
 func (s *stage) releaseHead() {
 	for h := s.head; h != nil; h = s.head {
 		for i := range h.outs {
-			s.outbox.push(h.outs[i])
-			h.outs[i] = out{}
+			s.emit(h.outs[i])
+			h.outs[i] = result{}
 		}
 		h.outs = h.outs[:0]
 		switch {
@@ -127,6 +132,11 @@ func (s *stage) releaseHead() {
 			return
 		case !h.done:
 			return
+		}
+		if h.round.Fork != 0 {
+			s.endRound(h)
+		}
+		switch {
 		case h.mark:
 			s.releaseMark(h)
 		default:
@@ -137,10 +147,12 @@ func (s *stage) releaseHead() {
 
 // releaseMark ends an epoch: everything before it is in the outbox.
 func (s *stage) releaseMark(p *piece) {
-	c := s.spec.Pool.Get(0)
-	c.Head().Epoch, c.Head().Last = p.epoch, true
 	s.outEra++
-	s.outbox.push(out{chunk: c, inputs: 1})
+	s.toAll(func() plan.Chunk {
+		c := s.spec.Pool.Get(0)
+		c.Head().Epoch, c.Head().Last = p.epoch, true
+		return c
+	}, 1)
 	s.unlink(p)
 }
 
@@ -149,8 +161,8 @@ func (s *stage) releaseEra() {
 	for p := s.head; p != nil && !p.mark; {
 		next := p.next
 		for i := range p.outs {
-			s.outbox.push(p.outs[i])
-			p.outs[i] = out{}
+			s.emit(p.outs[i])
+			p.outs[i] = result{}
 		}
 		p.outs = p.outs[:0]
 		if p.done {

@@ -13,10 +13,11 @@ import (
 // A lot is a chunk in custody, cut into pieces from the front. It is freed when all of it has been let go.
 type lot struct {
 	chunk plan.Chunk
-	seq   uint64 // of lots, for comparing positions
-	cut   int    // items cut off
-	open  int    // pieces and held ranges that refer to it
-	last  bool   // an epoch ends behind it, and that mark has not been cut
+	seq   uint64     // of lots, for comparing positions
+	cut   int        // items cut off
+	open  int        // pieces and held ranges that refer to it
+	round plan.Round // ends behind it, and that mark has not been cut
+	last  bool       // an epoch ends behind it, and that mark has not been cut
 }
 
 // A piece is what a worker gets: items [from, to) of a lot, or a flush, or both. It stays in the ledger, in input
@@ -27,13 +28,14 @@ type piece struct {
 	lot        *lot   // nil: no items
 	from, to   int
 	epoch      int
-	era        int  // epochs' ends cut before it
-	mark       bool // an epoch ends here
+	era        int        // epochs' ends cut before it
+	mark       bool       // an epoch ends here
+	round      plan.Round // ends behind the items, and has to be passed on
 	flush      plan.Flush
 	attempt    int          // attempts at item from that have failed
 	replays    int          // times that the items were given to an aggregator before
 	resume     plan.Partial // of item from
-	outs       []out        // results that wait for their turn
+	outs       []result     // that wait for their turn
 	done       bool
 	doom       bool // the run fails here, once all before it is out
 
@@ -48,6 +50,8 @@ type piece struct {
 	// Written by the worker between receipt and return.
 	reached  int // first item not done
 	out      plan.Chunk
+	parts    []plan.Chunk // instead of out, where the stage forks
+	turn     *plan.Turn
 	held     int
 	dropped  int
 	open     plan.Partial // of item reached
@@ -72,10 +76,11 @@ const (
 	revoked
 )
 
-// An out is a result, and how many places of the input leave the stage with it.
-type out struct {
-	chunk  plan.Chunk // nil: nothing came of the inputs
-	pos    int        // items sent
+// A result is what came of some items of the input, and how many places of it leave the stage with that.
+type result struct {
+	chunk  plan.Chunk   // nil: nothing came of the inputs
+	parts  []plan.Chunk // by output, where the stage forks; nil: nothing for it
+	turn   *plan.Turn   // where a join restores the order
 	inputs int
 	door   *door // to be opened when it has left
 }
@@ -106,27 +111,52 @@ const joined = 256
 // take brings a chunk into custody. Small ones are joined: a chunk is whatever is pending.
 func (s *stage) take(c plan.Chunk) {
 	h := c.Head()
+	if h.Round.Fork != 0 && !s.passes(h.Round.Fork) {
+		h.Round = plan.Round{}
+		s.left++
+	}
 	n, places := c.Len(), plan.Places(c)
+	if places == 0 {
+		c.Free()
+		return
+	}
 	s.stats.in.Add(int64(n))
 	s.waiting += places
 	if s.lots.len() > 0 {
 		l := *s.lots.back()
 		room := l.chunk.Room() >= n || l.chunk.Len() < joined
-		if l.cut == 0 && !l.last && n <= 64 && room && l.chunk.Head().Epoch == h.Epoch {
-			l.chunk.Append(c, 0, n)
-			l.last = h.Last
+		behind := !l.last && l.chunk.Head().Epoch == h.Epoch && (l.round.Fork == 0 || l.round.Fork == h.Round.Fork)
+		if behind && (n == 0 || l.cut == 0 && n <= 64 && room) {
+			if l.round.Fork != 0 { // the later mark stands for both
+				s.waiting--
+				s.left++
+			}
+			if n > 0 { // else workers may be at it
+				l.chunk.Append(c, 0, n)
+			}
+			l.round, l.last = h.Round, h.Last
 			c.Free()
 			return
 		}
 	}
 	l := s.newLot()
 	s.seq++
-	*l = lot{chunk: c, seq: s.seq, last: h.Last}
+	*l = lot{chunk: c, seq: s.seq, round: h.Round, last: h.Last}
 	s.lots.push(l)
 }
 
-// cut takes a piece's worth off the front: one item as long as nothing is known of how long one takes. A mark is a piece
-// of its own.
+// passes reports whether the rounds of fork are marked at an output.
+func (s *stage) passes(fork int) bool {
+	for out := range s.outs {
+		if s.spec.Marks(out, fork) {
+			return true
+		}
+	}
+	return false
+}
+
+// cut takes a piece's worth off the front: one item as long as nothing is known of how long one takes. The end of
+// an epoch is a piece of its own; that of a round goes with the last items.
 func (s *stage) cut() *piece {
 	l := *s.lots.front()
 	p := s.newPiece()
@@ -137,6 +167,12 @@ func (s *stage) cut() *piece {
 		l.cut += k
 		l.open++
 		s.waiting -= k
+		if l.cut == l.chunk.Len() {
+			s.cutRound(p, l)
+		}
+	} else if l.round.Fork != 0 {
+		s.cutRound(p, l)
+		p.done = true
 	} else {
 		l.last = false
 		p.mark, p.done = true, !s.spec.Holds
@@ -156,6 +192,13 @@ func (s *stage) cut() *piece {
 	return p
 }
 
+func (s *stage) cutRound(p *piece, l *lot) {
+	if l.round.Fork != 0 {
+		p.round, l.round = l.round, plan.Round{}
+		s.waiting--
+	}
+}
+
 // recut takes a piece's worth off the first of the lost; the rest becomes a piece of its own behind it.
 func (s *stage) recut() *piece {
 	p := s.lost[0]
@@ -170,7 +213,7 @@ func (s *stage) recut() *piece {
 	q := s.newPiece()
 	q.prev, q.next, q.lot, q.from, q.to = p, p.next, p.lot, p.from+k, p.to
 	q.epoch, q.era, q.single, q.replays = p.epoch, p.era, p.single, p.replays
-	q.mark, q.flush, p.mark, p.flush = p.mark, p.flush, false, plan.NoFlush
+	q.mark, q.flush, q.round, p.mark, p.flush, p.round = p.mark, p.flush, p.round, false, plan.NoFlush, plan.Round{}
 	p.to, p.next = q.from, q
 	if q.next != nil {
 		q.next.prev = q
@@ -186,6 +229,7 @@ func (s *stage) recut() *piece {
 func (s *stage) replace(p *piece) *piece {
 	q := s.newPiece()
 	q.prev, q.next, q.lot, q.from, q.to, q.mark, q.flush = p.prev, p.next, p.lot, p.from, p.to, p.mark, p.flush
+	q.round = p.round
 	q.epoch, q.era, q.attempt, q.replays, q.resume, q.single = p.epoch, p.era, p.attempt, p.replays, p.resume, p.single
 	q.outs = append(q.outs, p.outs...)
 	if q.prev != nil {
@@ -242,7 +286,7 @@ func (s *stage) newPiece() *piece {
 	p.prev, p.next, p.lot, p.outs, p.out, p.err = nil, nil, nil, p.outs[:0], nil, nil
 	p.from, p.to, p.attempt, p.replays, p.flush, p.resume, p.open = 0, 0, 0, 0, plan.NoFlush, plan.Partial{}, plan.Partial{}
 	p.mark, p.done, p.doom, p.late, p.single = false, false, false, false, false
-	p.held, p.dropped = 0, 0
+	p.held, p.dropped, p.turn, p.round = 0, 0, nil, plan.Round{}
 	p.state.Store(home)
 	return p
 }
@@ -257,7 +301,7 @@ func (s *stage) newLot() *lot {
 }
 
 func (s *stage) freeLot(l *lot) {
-	if l.open > 0 || l.last || l.chunk == nil || l.cut < l.chunk.Len() {
+	if l.open > 0 || l.last || l.round.Fork != 0 || l.chunk == nil || l.cut < l.chunk.Len() {
 		return
 	}
 	l.chunk.Free()

@@ -6,10 +6,19 @@ type (
 	// eos says that nothing comes any more. The items before it have all arrived.
 	eos struct {
 		letter
+		in     int  // which of the receiver's inputs
 		failed bool // there would have been more
 	}
-	// cancel goes upwards: nobody wants more.
-	cancel struct{ letter }
+	// cancel goes upwards: the run has failed, and nobody wants more.
+	cancel struct {
+		letter
+		edge *edge // by which it came
+	}
+	// skip says to a merge with epochs of its own to end one.
+	skip struct {
+		letter
+		epoch int
+	}
 	// late is a stage's tick: pieces have been out for a while.
 	late struct{ letter }
 	// waited says that the first item held has waited as long as it may.
@@ -35,6 +44,7 @@ type letter struct{}
 func (letter) IgnoreDeadLetterLogging() {}
 
 func (*cancel) control() {}
+func (*skip) control()   {}
 func (*late) control()   {}
 func (*waited) control() {}
 func (*poke) control()   {}

@@ -6,19 +6,35 @@ import (
 	"github.com/weirflow/weir/internal/plan"
 )
 
-// An outbox is the producer's end of an edge: results that wait for credit, in the order in which they go.
+// An outbox is the producer's end of an edge: results that wait for credit, in the order in which they go. A stage has
+// one per output.
 type outbox struct {
 	edge  *edge
 	pool  plan.Pool
 	stats *stageStats
 	next  *actor.PID // the consumer; nil for the outlet
+	in    int        // which of the consumer's inputs this is
 	last  *Outlet
 
-	q    fifo[out]
-	sent uint64 // places taken
-	left func(places int)
-	cx   actor.Context
+	q      fifo[out]
+	sent   uint64 // places taken
+	closed bool   // the run has failed, and the consumer wants nothing more
+	left   func(places int)
+	cx     actor.Context
 }
+
+// An out is a result, or the part of one that goes by this outbox, and how many places of the input leave the stage with
+// it.
+type out struct {
+	chunk  plan.Chunk // nil: nothing came of the inputs
+	pos    int        // items sent
+	inputs int
+	share  *share // of a result that goes by several outboxes
+	door   *door  // to be opened when it has left
+}
+
+// A share is a result that goes by several outboxes: its inputs leave with the last part of it.
+type share struct{ inputs, open int }
 
 // start is called in Started: before anything is sent that could be answered with credit.
 func (o *outbox) start(c actor.Context) { o.cx, o.edge.up = c, c.Self() }
@@ -27,30 +43,43 @@ func (o *outbox) empty() bool { return o.q.len() == 0 }
 
 // push adds a result. Small chunks are joined.
 func (o *outbox) push(r out) {
-	if r.chunk == nil || r.chunk.Len() == 0 && !r.chunk.Head().Last {
-		if r.chunk != nil {
-			r.chunk.Free()
-			r.chunk = nil
-		}
-		if !o.empty() && r.door == nil {
-			o.q.back().inputs += r.inputs
-			return
-		}
-		if o.empty() && r.door == nil {
-			o.left(r.inputs)
-			return
-		}
-	} else if !o.empty() && r.door == nil && r.chunk.Len() <= 64 {
-		l := o.q.back()
-		if l.door == nil && l.chunk != nil && l.pos == 0 && !l.chunk.Head().Last && l.chunk.Head().Epoch == r.chunk.Head().Epoch && l.chunk.Room() >= r.chunk.Len() {
-			l.chunk.Append(r.chunk, 0, r.chunk.Len())
-			l.chunk.Head().Last = r.chunk.Head().Last
-			l.inputs += r.inputs
-			r.chunk.Free()
-			return
-		}
+	if r.chunk != nil && r.chunk.Len() == 0 && !r.chunk.Head().Marked() {
+		r.chunk.Free()
+		r.chunk = nil
 	}
-	o.q.push(r)
+	switch {
+	case o.closed:
+		o.discard(&r)
+	case r.chunk == nil && r.door == nil && r.share == nil:
+		if o.empty() {
+			o.left(r.inputs)
+		} else {
+			o.q.back().inputs += r.inputs
+		}
+	case o.empty() || !o.join(&r):
+		o.q.push(r)
+	}
+}
+
+// join adds a small result to the last one that waits.
+func (o *outbox) join(r *out) bool {
+	l := o.q.back()
+	if r.chunk == nil || l.chunk == nil || r.door != nil || r.share != nil || r.chunk.Len() > 64 {
+		return false
+	}
+	h, g := l.chunk.Head(), r.chunk.Head()
+	switch {
+	case h.Last || h.Epoch != g.Epoch || h.Round.Fork != 0 && h.Round.Fork != g.Round.Fork:
+		return false
+	case r.chunk.Len() == 0 && !g.Last: // only the mark of a round, which may stand behind anything
+	case l.door != nil || l.share != nil || l.pos != 0 || l.chunk.Room() < r.chunk.Len():
+		return false
+	}
+	l.chunk.Append(r.chunk, 0, r.chunk.Len())
+	h.Last, h.Round = g.Last, g.Round
+	l.inputs += r.inputs
+	r.chunk.Free()
+	return true
 }
 
 // flush sends what the credit allows. A whole chunk changes hands; a part of one is copied.
@@ -60,12 +89,22 @@ func (o *outbox) flush() {
 		if r.chunk != nil && !o.send(r) {
 			return
 		}
-		inputs, d := r.inputs, r.door
+		gone := *r
 		o.q.pop()
-		o.left(inputs)
-		if d != nil {
-			d.open()
+		o.gone(&gone)
+	}
+}
+
+// gone lets go of what a result stood for.
+func (o *outbox) gone(r *out) {
+	o.left(r.inputs)
+	if s := r.share; s != nil {
+		if s.open--; s.open == 0 {
+			o.left(s.inputs)
 		}
+	}
+	if r.door != nil {
+		r.door.open()
 	}
 }
 
@@ -81,19 +120,32 @@ func (o *outbox) send(r *out) bool {
 			o.deliver(r.chunk, places)
 			return true
 		}
-		h := r.chunk.Head()
 		n := min(places, credit)
-		items := min(n, r.chunk.Len()-r.pos)
-		c := o.pool.Get(items)
-		c.Append(r.chunk, r.pos, r.pos+items)
-		c.Head().Epoch, c.Head().Last = h.Epoch, h.Last && n == places
-		r.pos += items
-		o.deliver(c, n)
+		o.deliver(o.split(r, n), n)
 		if n == places {
 			r.chunk.Free()
 			return true
 		}
 	}
+}
+
+// split takes n places off the front of r.
+func (o *outbox) split(r *out, n int) plan.Chunk {
+	h := r.chunk.Head()
+	items := min(n, r.chunk.Len()-r.pos)
+	c := o.pool.Get(items)
+	c.Append(r.chunk, r.pos, r.pos+items)
+	c.Head().Epoch = h.Epoch
+	r.pos += items
+	n -= items
+	if n > 0 && h.Round.Fork != 0 {
+		c.Head().Round, h.Round = h.Round, plan.Round{}
+		n--
+	}
+	if n > 0 && h.Last {
+		c.Head().Last, h.Last = true, false
+	}
+	return c
 }
 
 func (o *outbox) deliver(c plan.Chunk, places int) {
@@ -102,15 +154,36 @@ func (o *outbox) deliver(c plan.Chunk, places int) {
 	if o.next == nil {
 		o.last.put(c)
 	} else {
+		c.Head().In = o.in
 		o.cx.Send(o.next, c)
 	}
 }
 
+// close is called when the consumer wants nothing more: what waits, and what comes, is let go of. It stays in flight for
+// good.
+func (o *outbox) close() {
+	o.closed = true
+	for !o.empty() {
+		r := *o.q.front()
+		o.q.pop()
+		o.discard(&r)
+	}
+}
+
+func (o *outbox) discard(r *out) {
+	if r.chunk != nil {
+		r.chunk.Free()
+	}
+	o.gone(r)
+}
+
 // end sends the end of the stream, behind everything else.
 func (o *outbox) end(failed bool) {
-	if o.next == nil {
-		o.last.finish()
-	} else {
-		o.cx.Send(o.next, &eos{failed: failed})
+	switch {
+	case o.closed:
+	case o.next == nil:
+		o.last.run.streamEnded()
+	default:
+		o.cx.Send(o.next, &eos{in: o.in, failed: failed})
 	}
 }

@@ -41,9 +41,9 @@ func (s *stage) dispatch() {
 	}
 }
 
-// cutMark lets an epoch's end into the ledger, if it is next and no worker has a say in it.
+// cutMark lets the end of a round or an epoch into the ledger, if it is next and no worker has a say in it.
 func (s *stage) cutMark() bool {
-	if l := *s.lots.front(); s.spec.Holds || l.cut < l.chunk.Len() {
+	if l := *s.lots.front(); l.cut < l.chunk.Len() || s.spec.Holds && l.round.Fork == 0 {
 		return false
 	}
 	p := s.cut()
@@ -128,6 +128,9 @@ func (s *stage) pieceSize() int {
 
 func (s *stage) give(w int, p *piece) {
 	h := &s.workers[w]
+	if s.spec.Forks && p.parts == nil {
+		p.parts = s.newParts()
+	}
 	p.worker, p.out, p.err, p.died, p.late, p.tick = w, nil, nil, false, false, s.ticks
 	p.fresh = h.depth == 0
 	p.state.Store(queued)

@@ -33,15 +33,18 @@ type Run struct {
 
 	account plan.Account
 	outputs atomic.Int64
+	streams atomic.Int64 // ends of the graph that have not been reached: the outlet's, and the sinks
 	stats   []*stageStats
 	taps    []*tap
+	tapOf   map[int]*tap // by stage
 	outlet  *Outlet
 
 	live atomic.Int64 // goroutines of actors, those that have not been started included
 	done chan struct{}
 
 	mu     sync.Mutex
-	causes []error // guarded by mu
+	causes []error  // guarded by mu
+	mixers []*mixer // guarded by mu: merges with epochs of their own
 
 	jobs jobs
 }
@@ -50,21 +53,52 @@ type Run struct {
 func (s *System) Start(ctx context.Context, g *plan.Graph, cfg Config) *Run {
 	r := &Run{sys: s.sys, cfg: cfg, graph: g, name: fmt.Sprintf("run%d", s.seq.Add(1)), base: time.Now(), done: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	edges := make([]*edge, len(g.Stages))
+	r.streams.Store(1)
+	r.tapOf = map[int]*tap{}
+	edges := map[plan.Port]*edge{}
 	for i, sp := range g.Stages {
-		edges[i] = &edge{sys: s.sys}
+		for o := range sp.Outs {
+			edges[plan.Port{Stage: i, Out: o}] = &edge{sys: s.sys}
+		}
 		r.stats = append(r.stats, &stageStats{})
-		if sp.Feed != nil {
+		switch {
+		case sp.Feed != nil:
 			t := newTap(r.ctx)
-			r.taps = append(r.taps, t)
+			t.mixed = true // until a way out is found
+			r.taps, r.tapOf[i] = append(r.taps, t), t
+		case sp.Outs == 0:
+			r.streams.Add(1)
 		}
 	}
-	r.outlet = newOutlet(r, g.Stages[g.Outlet.Stage], edges[g.Outlet.Stage])
+	r.outlet = newOutlet(r, g.Stages[g.Outlet.Stage], edges[g.Outlet])
+	seen := map[int]bool{}
+	for i, sp := range g.Stages {
+		if i == g.Outlet.Stage || sp.Outs == 0 {
+			r.findUnmixed(sp, seen)
+		}
+	}
 	props := r.props(func(box *mailbox) actor.Actor { return &root{run: r, box: box, edges: edges} })
 	if _, err := s.sys.Root.SpawnNamed(props, r.name); err != nil {
 		panic(err) // the name is ours alone
 	}
 	return r
+}
+
+// findUnmixed finds the sources of which the epochs come out at s.
+func (r *Run) findUnmixed(s *plan.Stage, seen map[int]bool) {
+	if seen[s.Index] {
+		return
+	}
+	seen[s.Index] = true
+	if t := r.tapOf[s.Index]; t != nil {
+		t.mixed = false
+	}
+	if s.Mix != nil && s.Mix.EpochItems > 0 {
+		return
+	}
+	for _, p := range s.In {
+		r.findUnmixed(r.graph.Stages[p.Stage], seen)
+	}
 }
 
 // clock is the time since the run began.
@@ -102,11 +136,27 @@ func (r *Run) closeFailed(a *worker, err error) {
 	r.event(CloseFailed{Stage: a.s.spec.Name, Worker: a.work.Place.Worker, Err: err})
 }
 
+func (r *Run) ownEpochs() []*mixer {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mixers
+}
+
 // fail notes why the run is not complete.
 func (r *Run) fail(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.causes = append(r.causes, err)
+	for _, t := range r.taps { // branches that have nothing to do with it end, too
+		t.fail()
+	}
+}
+
+// streamEnded is called at each end of the graph. The last one ends the run.
+func (r *Run) streamEnded() {
+	if r.streams.Add(-1) == 0 {
+		r.outlet.finish()
+	}
 }
 
 // Causes returns why the run failed, in order of time; nothing if it has not.
@@ -130,7 +180,12 @@ func (r *Run) Drain() {
 // SkipEpoch tells the sources to end epoch n here and go on to the next one.
 func (r *Run) SkipEpoch(n int) {
 	for _, t := range r.taps {
-		t.gate.Skip(n)
+		if !t.mixed {
+			t.gate.Skip(n)
+		}
+	}
+	for _, m := range r.ownEpochs() {
+		r.send(m.self, &skip{epoch: n})
 	}
 }
 
@@ -156,7 +211,7 @@ func (r *Run) Done() <-chan struct{} { return r.done }
 type root struct {
 	run   *Run
 	box   *mailbox
-	edges []*edge // by producer
+	edges map[plan.Port]*edge
 }
 
 func (a *root) Receive(c actor.Context) {
@@ -173,25 +228,30 @@ func (a *root) Receive(c actor.Context) {
 func (a *root) spawn(c actor.Context) {
 	r := a.run
 	consumer := map[plan.Port]*actor.PID{}
-	tap := len(r.taps)
+	input := map[plan.Port]int{}
 	for i := len(r.graph.Stages) - 1; i >= 0; i-- {
 		sp := r.graph.Stages[i]
-		out := outbox{edge: a.edges[i], pool: sp.Pool, stats: r.stats[i], next: consumer[plan.Port{Stage: i}], last: r.outlet}
+		outs := make([]outbox, sp.Outs)
+		for o := range outs {
+			p := plan.Port{Stage: i, Out: o}
+			outs[o] = outbox{edge: a.edges[p], pool: sp.Pool, stats: r.stats[i], next: consumer[p], in: input[p], last: r.outlet}
+		}
 		var make func(*mailbox) actor.Actor
-		if sp.Feed != nil {
-			tap--
-			t := r.taps[tap]
-			make = func(box *mailbox) actor.Actor { return newSource(r, sp, box, t, out) }
-		} else {
-			in := a.edges[sp.In[0].Stage]
-			make = func(box *mailbox) actor.Actor { return newStage(r, sp, box, in, out) }
+		switch {
+		case sp.Feed != nil:
+			t := r.tapOf[i]
+			make = func(box *mailbox) actor.Actor { return newSource(r, sp, box, t, outs[0]) }
+		case sp.Mix != nil:
+			make = func(box *mailbox) actor.Actor { return newMixer(r, sp, box, a.edges, outs[0]) }
+		default:
+			make = func(box *mailbox) actor.Actor { return newStage(r, sp, box, a.edges[sp.In[0]], outs) }
 		}
 		pid, err := c.SpawnNamed(r.props(make), fmt.Sprintf("s%d", i))
 		if err != nil {
 			panic(err) // the name is ours alone
 		}
-		if sp.Feed == nil {
-			consumer[sp.In[0]] = pid
+		for k, p := range sp.In {
+			consumer[p], input[p] = pid, k
 		}
 	}
 }

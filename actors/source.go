@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -15,7 +16,16 @@ type tap struct {
 	gate   *plan.Gate
 	ctx    context.Context // of the iterator: ends when nobody wants more
 	cancel context.CancelFunc
-	poke   func() // set by the source before the worker runs
+	poke   func()      // set by the source before the worker runs
+	failed atomic.Bool // the run has: what comes before the end is not complete
+	mixed  bool        // all of it goes into mixtures with epochs of their own; set before the run begins
+}
+
+// fail ends the source because the run has failed.
+func (t *tap) fail() {
+	t.failed.Store(true)
+	t.gate.Drain()
+	t.cancel()
 }
 
 func newTap(ctx context.Context) *tap {
@@ -74,6 +84,7 @@ func (s *source) Receive(c actor.Context) {
 		m.pending.Store(false)
 		s.pull()
 	case *cancel:
+		s.outbox.close()
 		s.close()
 	case *actor.Started:
 		s.outbox.start(c)
@@ -155,6 +166,11 @@ func (s *source) mark(m *plan.Mark) {
 		s.failed(m.Err, m.Fatal)
 		return
 	}
+	if s.ending = m.Ends; m.Ends && s.tap.failed.Load() {
+		s.over = true
+		s.outbox.end(true)
+		return
+	}
 	if m.Epoch {
 		c := s.spec.Pool.Get(0)
 		c.Head().Epoch, c.Head().Last = s.epoch, true
@@ -162,7 +178,6 @@ func (s *source) mark(m *plan.Mark) {
 		s.epoch++
 		s.index = 0
 	}
-	s.ending = m.Ends
 }
 
 // failed judges an error that the iterator has yielded.

@@ -54,7 +54,9 @@ type stage struct {
 	holdTimer  *time.Timer
 	flushFails int // in a row
 
-	outbox  outbox
+	outs    []outbox // by output; none: the stage is a sink
+	turns   uint64   // results of a fork that have been numbered
+	spares  [][]plan.Chunk
 	ended   bool // all input has come
 	failed  bool // and it is not complete
 	aborted bool // the ledger has been given up
@@ -68,12 +70,14 @@ type hand struct {
 	door  *door
 }
 
-func newStage(r *Run, s *plan.Stage, box *mailbox, in *edge, out outbox) *stage {
-	a := &stage{run: r, spec: s, stats: r.stats[s.Index], box: box, in: in, outbox: out}
+func newStage(r *Run, s *plan.Stage, box *mailbox, in *edge, outs []outbox) *stage {
+	a := &stage{run: r, spec: s, stats: r.stats[s.Index], box: box, in: in, outs: outs}
 	a.win = newWindow(s.Mailbox, s.MaxHeld, s.Buffer, r.clock)
 	in.limit.Store(a.win.granted)
 	a.spare, a.spareLots = make([]*piece, 0, 16), make([]*lot, 0, 16)
-	a.outbox.left = a.hasLeft
+	for i := range outs {
+		outs[i].left = a.hasLeft
+	}
 	return a
 }
 
@@ -107,11 +111,13 @@ func (s *stage) Receive(c actor.Context) {
 		s.holding = false
 		s.waitedFor()
 	case *cancel:
-		s.abort()
+		s.unwanted(m)
 	case *actor.Started:
 		s.self, s.cx = c.Self(), c
 		s.ctx, s.cancel = context.WithCancel(s.run.ctx)
-		s.outbox.start(c)
+		for i := range s.outs {
+			s.outs[i].start(c)
+		}
 		return
 	case *actor.Stopping:
 		s.close()
@@ -128,7 +134,9 @@ func (s *stage) Receive(c actor.Context) {
 // turn does what the last message has made possible.
 func (s *stage) turn() {
 	s.dispatch()
-	s.outbox.flush()
+	for i := range s.outs {
+		s.outs[i].flush()
+	}
 	if limit, ok := s.win.next(s.left); ok {
 		s.in.grant(limit)
 	}
@@ -141,7 +149,7 @@ func (s *stage) hasLeft(places int) { s.left += uint64(places) }
 // finish sends the end when all that came has left. After a failure upstream, what an aggregator holds stays there: it
 // would be flushed as if it were complete.
 func (s *stage) finish() {
-	if s.over || !s.ended || s.waiting > 0 || s.head != nil || !s.outbox.empty() {
+	if s.over || !s.ended || s.waiting > 0 || s.head != nil || !s.sent() {
 		return
 	}
 	if !s.failed && !s.stats.within(s.spec.Policy, true) {
@@ -151,11 +159,36 @@ func (s *stage) finish() {
 	s.end()
 }
 
-// end tells the next stage that nothing comes any more.
+// sent reports whether all results have gone.
+func (s *stage) sent() bool {
+	for i := range s.outs {
+		if !s.outs[i].empty() {
+			return false
+		}
+	}
+	return true
+}
+
+// end tells the next stages that nothing comes any more.
 func (s *stage) end() {
 	s.over = true
 	s.stopTimers()
-	s.outbox.end(s.failed)
+	for i := range s.outs {
+		s.outs[i].end(s.failed)
+	}
+	if len(s.outs) == 0 {
+		s.run.streamEnded()
+	}
+}
+
+// unwanted is told by a consumer that it wants nothing more. Other consumers are given what is done.
+func (s *stage) unwanted(m *cancel) {
+	for i := range s.outs {
+		if o := &s.outs[i]; o.edge == m.edge {
+			o.close()
+		}
+	}
+	s.abort()
 }
 
 // abort ends the stage at once: nobody wants its items, or it has failed and what came before is in the outbox.
@@ -177,7 +210,7 @@ func (s *stage) abort() {
 // upstream cancels what feeds the stage.
 func (s *stage) upstream() {
 	if s.in.up != nil {
-		s.cx.Send(s.in.up, &cancel{})
+		s.cx.Send(s.in.up, &cancel{edge: s.in})
 	}
 }
 

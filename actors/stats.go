@@ -3,6 +3,8 @@ package actors
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/weirflow/weir/internal/plan"
 )
 
 // stageStats are written by the stage's actor, once per message, and read by anybody.
@@ -21,6 +23,13 @@ type StageStats struct {
 	Mailbox                                      int
 	In, Out, Filtered, Failed, Retries, Restarts int64
 	Busy                                         time.Duration // sum over the workers
+}
+
+// dropped settles the items of c from from on, which nobody wants.
+func (r *Run) dropped(c plan.Chunk, from int) {
+	var t plan.Tally
+	t.Settle(&c.Head().IDs, from, c.Len(), plan.Filtered)
+	r.account.Add(&t)
 }
 
 // Stats returns what has happened so far. Items that wait in a chunk the consumer is at count as in flight.

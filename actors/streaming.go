@@ -89,7 +89,7 @@ func (s *stage) part(m *part) {
 	if n > 0 && p.replays == 0 {
 		s.inARow = 0
 	}
-	s.advance(p, m.reached, out{chunk: m.out, door: s.workers[p.worker].door}, m.dropped, 0)
+	s.advance(p, m.reached, result{chunk: m.out, door: s.workers[p.worker].door}, m.dropped, 0)
 	p.resume = m.open
 	s.release(p)
 }

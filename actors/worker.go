@@ -98,7 +98,11 @@ func (a *worker) do(p *piece) {
 	if p.lot != nil {
 		w.In = p.lot.chunk
 	}
-	w.Out = a.s.spec.Pool.Get(max(p.items(), 1))
+	if a.s.spec.Forks {
+		w.Outs = p.parts
+	} else if a.s.spec.Pool != nil {
+		w.Out = a.s.spec.Pool.Get(max(p.items(), 1))
+	}
 	w.Yield.Store(false)
 	p.work.Store(w)
 	a.kernel.Run(a.ctx, w)
@@ -152,8 +156,8 @@ func (a *worker) report(p *piece) {
 	w := &a.work
 	p.work.Store(nil)
 	p.reached, p.held, p.dropped, p.open, p.flushing = w.Next, w.Held, w.Dropped, w.Open, w.Flushing
-	p.out = w.Out
-	w.In, w.Out = nil, nil
+	p.out, p.turn = w.Out, w.Turn
+	w.In, w.Out, w.Outs, w.Turn = nil, nil, nil, nil
 	a.stalled = a.s.spec.Serial && (p.err != nil || p.reached < p.to)
 	a.s.run.account.Add(&a.tally)
 	a.piece = nil

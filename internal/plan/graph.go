@@ -46,6 +46,8 @@ type Stage struct {
 	// Rounds are, for each output, the forks (as in Round) whose rounds are marked there, because a join below restores
 	// their order. A stage passes on the marks that it gets of those, and a fork makes its own.
 	Rounds [][]int
+	// Forks says that the kernel names the output that something leaves by: Work.Outs.
+	Forks bool
 	// Scatter says that an input may go out by several outputs. Otherwise it leaves with the one it has gone to.
 	Scatter bool
 	// Mix says how a stage with several inputs takes from them. nil for all other stages.

@@ -1,0 +1,145 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/stages"
+)
+
+// A choice is what the worker of a MergeFunc gets: chunks to choose from. The same choice is the message there and back.
+type choice struct {
+	letter
+	heads []plan.Chunk // by input; nil: it has ended its epoch
+	at    []int
+	max   int
+	order []int // the inputs chosen; written by the worker
+	err   error // written by the worker
+	died  bool  // err cost the worker
+}
+
+func (*choice) control() {}
+
+// byValue has the worker choose among what is at hand.
+func (m *mixer) byValue(credit int) (bool, int) {
+	ch := &choice{max: min(credit, mostTaken), heads: make([]plan.Chunk, len(m.ins)), at: make([]int, len(m.ins))}
+	for i := range m.ins {
+		in := &m.ins[i]
+		switch {
+		case in.ready():
+			ch.heads[i], ch.at[i] = *in.q.front(), in.at
+		case !in.through():
+			return false, i
+		}
+	}
+	if m.picker == nil {
+		pid, err := m.cx.SpawnNamed(m.run.props(func(box *mailbox) actor.Actor {
+			return &picker{m: m, box: box, chooser: m.mix.Open()}
+		}), "w0")
+		if err != nil {
+			panic(err) // the name is ours alone
+		}
+		m.picker = pid
+	}
+	m.choice = ch
+	m.cx.Send(m.picker, ch)
+	return true, -1
+}
+
+// chosen takes what the worker has chosen.
+func (m *mixer) chosen(ch *choice) {
+	if m.choice != ch || m.over {
+		return
+	}
+	m.choice = nil
+	d := m.spec.Pool.Get(len(ch.order))
+	for k := 0; k < len(ch.order); {
+		i, n := ch.order[k], 1
+		for k+n < len(ch.order) && ch.order[k+n] == i {
+			n++
+		}
+		m.take(d, i, n)
+		k += n
+	}
+	if m.give(d) {
+		m.fails = 0
+	}
+	if ch.died && !m.over {
+		m.stats.restarts.Add(1)
+		m.run.event(Restarted{Stage: m.spec.Name, Err: ch.err})
+		m.sup.RestartChildren(m.picker)
+		if m.fails++; m.fails < maxAttempts {
+			return
+		}
+	}
+	if ch.err != nil {
+		m.fail(ch.err)
+	}
+}
+
+// HandleFailure hears that the worker has died. It answers in the order of its messages, as that of a stage.
+func (m *mixer) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, message any) {
+	m.sup = sup
+	ch, _ := message.(*choice)
+	if ch == nil || m.over {
+		sup.StopChildren(child)
+		if !m.over {
+			m.fail(fmt.Errorf("bug in a worker: %v", reason))
+		}
+		return
+	}
+	m.cx.Send(m.self, ch)
+}
+
+// A picker is the worker of a MergeFunc.
+type picker struct {
+	m       *mixer // only what never changes
+	box     *mailbox
+	chooser plan.Chooser
+	ctx     context.Context // of the incarnation: the function is cancelled with it
+	cancel  context.CancelFunc
+	job     *job
+}
+
+func (a *picker) Receive(c actor.Context) {
+	switch ch := c.Message().(type) {
+	case *choice:
+		a.choose(ch)
+		c.Send(c.Parent(), ch)
+	case *actor.Started:
+		var ctx context.Context
+		ctx, a.cancel = context.WithCancel(a.m.run.ctx)
+		a.ctx = a.m.run.label(ctx, a.m.spec.Name, 0)
+		a.job = a.m.run.jobs.enter(a.m.spec.Name, 0)
+	case *actor.Restarting, *actor.Stopping:
+		a.cancel()
+		a.m.run.jobs.leave(a.job)
+	case *actor.Stopped:
+		a.box.close()
+	}
+}
+
+// choose runs user code. When that does not return, the choice is completed all the same, and the panic goes on to the
+// mailbox, which tells the stage.
+func (a *picker) choose(ch *choice) {
+	clean := false
+	defer func() {
+		if clean {
+			return
+		}
+		r := recover()
+		value := "runtime.Goexit was called"
+		if r != nil {
+			value = fmt.Sprint(r)
+		}
+		ch.err, ch.died = &stages.PanicError{Stage: a.m.spec.Name, Value: value, Stack: userStack()}, true
+		if r != nil {
+			panic(r)
+		}
+	}()
+	ch.err = a.chooser.Choose(a.ctx, ch.heads, ch.at, ch.max, &ch.order)
+	clean = true
+}

@@ -1,0 +1,125 @@
+package actors
+
+import "github.com/weirflow/weir/internal/plan"
+
+// What a stage does with its results: one output, several, or none.
+
+// emit hands a result to the outboxes.
+func (s *stage) emit(r result) {
+	switch {
+	case s.spec.Forks:
+		s.fork(r)
+	case len(s.outs) == 0:
+		s.hasLeft(r.inputs)
+	default:
+		s.outs[0].push(out{chunk: r.chunk, inputs: r.inputs, door: r.door})
+	}
+}
+
+// fork hands the parts of a result to their outboxes, and marks the end of its round in all branches of which a join
+// restores the order.
+func (s *stage) fork(r result) {
+	var round plan.Round
+	items, parts := 0, 0
+	for _, c := range r.parts {
+		if c != nil {
+			items += c.Len()
+			parts++
+		}
+	}
+	if parts == 0 {
+		s.hasLeft(r.inputs)
+		s.spareParts(r.parts)
+		return
+	}
+	if r.turn != nil {
+		s.turns++
+		round = r.turn.Release(s.turns)
+	}
+	var sh *share
+	if s.spec.Scatter {
+		sh = &share{r.inputs, parts}
+	} else {
+		s.hasLeft(r.inputs - items) // those that went nowhere
+	}
+	for i, c := range r.parts {
+		o := &s.outs[i]
+		marks := round.Fork != 0 && s.spec.Marks(i, round.Fork)
+		switch {
+		case c != nil:
+			n := c.Len()
+			if marks {
+				c.Head().Round = round
+			}
+			if sh != nil {
+				n = 0
+			}
+			o.push(out{chunk: c, inputs: n, share: sh})
+		case marks:
+			o.push(out{chunk: s.markOf(round, s.epochOf(r.parts))})
+		}
+	}
+	s.spareParts(r.parts)
+}
+
+func (s *stage) epochOf(parts []plan.Chunk) int {
+	for _, c := range parts {
+		if c != nil {
+			return c.Head().Epoch
+		}
+	}
+	return 0
+}
+
+func (s *stage) markOf(r plan.Round, epoch int) plan.Chunk {
+	c := s.spec.Pool.Get(0)
+	c.Head().Epoch, c.Head().Round = epoch, r
+	return c
+}
+
+// endRound passes on the end of a round: everything before it is in the outboxes.
+func (s *stage) endRound(p *piece) {
+	for i := range s.outs {
+		if s.spec.Marks(i, p.round.Fork) {
+			s.outs[i].push(out{chunk: s.markOf(p.round, p.epoch)})
+		}
+	}
+	p.round = plan.Round{}
+	s.hasLeft(1)
+}
+
+// toAll hands a chunk to every output; inputs leave with the last of them.
+func (s *stage) toAll(chunk func() plan.Chunk, inputs int) {
+	switch len(s.outs) {
+	case 0:
+		s.hasLeft(inputs)
+	case 1:
+		s.outs[0].push(out{chunk: chunk(), inputs: inputs})
+	default:
+		sh := &share{inputs, len(s.outs)}
+		for i := range s.outs {
+			s.outs[i].push(out{chunk: chunk(), share: sh})
+		}
+	}
+}
+
+// newParts returns memory for one delivery's outputs.
+func (s *stage) newParts() []plan.Chunk {
+	n := len(s.spares)
+	if n == 0 {
+		return make([]plan.Chunk, len(s.outs))
+	}
+	p := s.spares[n-1]
+	s.spares = s.spares[:n-1]
+	return p
+}
+
+func (s *stage) spareParts(p []plan.Chunk) {
+	if p != nil && len(s.spares) < maxSpares {
+		clear(p)
+		s.spares = append(s.spares, p)
+	}
+}
+
+// maxSpares is how many pieces, lots and the like a stage keeps for later.
+const maxSpares = 16

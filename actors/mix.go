@@ -1,0 +1,186 @@
+package actors
+
+import (
+	"math/rand/v2"
+
+	"github.com/weirflow/weir/internal/plan"
+)
+
+// The ways to mix that look at no item. Each takes what it can, up to credit items, and reports whether it took
+// anything and, if not, which input it waits for (-1: any).
+
+// mostTaken is the largest chunk that is made of items of several inputs.
+const mostTaken = 512
+
+// arrival passes chunks on as they are, one of each input in turn: an input that always has something cannot starve the
+// others.
+func (m *mixer) arrival(credit int) (bool, int) {
+	for k := range m.ins {
+		i := (m.next + k) % len(m.ins)
+		in := &m.ins[i]
+		if !in.ready() {
+			continue
+		}
+		m.next = (i + 1) % len(m.ins)
+		c := *in.q.front()
+		if n := c.Len(); in.at == 0 && n <= credit {
+			h := c.Head()
+			m.marks(in, h)
+			h.Last, h.Round = false, plan.Round{}
+			in.left += uint64(n)
+			in.pop()
+			return m.give(c), -1
+		}
+		n := min(c.Len()-in.at, credit)
+		d := m.spec.Pool.Get(n)
+		m.take(d, i, n)
+		return m.give(d), -1
+	}
+	for i := range m.ins { // nothing can come of what failed
+		if m.ins[i].stuck() {
+			return false, i
+		}
+	}
+	return false, -1
+}
+
+// take appends the next n items of input i to d.
+func (m *mixer) take(d plan.Chunk, i, n int) {
+	in := &m.ins[i]
+	d.Copy(*in.q.front(), in.at, in.at+n)
+	in.ids.CopyTo(&d.Head().IDs, in.at+n)
+	m.taken(i, n)
+}
+
+// roundRobin takes one item of each input in turn.
+func (m *mixer) roundRobin(credit int) (bool, int) {
+	most := min(credit, mostTaken)
+	d := m.spec.Pool.Get(most)
+	for d.Len() < most {
+		i := m.next
+		for k := 0; m.ins[i].through() && k < len(m.ins); k++ {
+			i = (i + 1) % len(m.ins)
+		}
+		m.next = i
+		if !m.ins[i].ready() {
+			return m.give(d), i
+		}
+		m.take(d, i, 1)
+		m.next = (i + 1) % len(m.ins)
+	}
+	return m.give(d), -1
+}
+
+// weigh makes the weights of the inputs whole numbers, so that draws are the same on every machine, and begins the draws
+// of an epoch.
+func (m *mixer) weigh() {
+	if m.mix.How != plan.Weighted {
+		return
+	}
+	m.random = rand.NewPCG(m.mix.Seed, uint64(m.epoch))
+	sum := 0.0
+	for _, w := range m.mix.Weights {
+		sum += w
+	}
+	m.weights = m.weights[:0]
+	for _, w := range m.mix.Weights {
+		m.weights = append(m.weights, max(uint64(w/sum*(1<<32)), 1))
+	}
+}
+
+// draw returns an input, in proportion to the weights of those that are not through.
+func (m *mixer) draw() int {
+	sum := uint64(0)
+	for _, w := range m.weights {
+		sum += w
+	}
+	x := (m.random.Uint64() >> 32) * sum >> 32 // even to one in 1<<32
+	for i, w := range m.weights {
+		if x < w {
+			return i
+		}
+		x -= w
+	}
+	return len(m.weights) - 1
+}
+
+// weighted takes from the input that is drawn, and waits for it. An input that is found to be through has no weight for
+// the rest of the epoch, so the order follows from the data, not from when it comes.
+func (m *mixer) weighted(credit int) (bool, int) {
+	if m.ending {
+		return false, -1 // the inputs end by themselves
+	}
+	most := min(credit, mostTaken)
+	if n := m.mix.EpochItems; n > 0 {
+		if m.count >= n {
+			m.mark(m.epoch)
+			m.newEpoch()
+			return true, -1
+		}
+		most = int(min(int64(most), n-m.count))
+	}
+	d := m.spec.Pool.Get(most)
+	for d.Len() < most {
+		if m.drawn < 0 {
+			m.drawn = m.draw()
+		}
+		i := m.drawn
+		in := &m.ins[i]
+		if in.ready() {
+			m.take(d, i, 1)
+			m.drawn = -1
+			m.count++
+			continue
+		}
+		if !in.through() {
+			return m.give(d), i
+		}
+		if m.mix.UntilFirstEnd {
+			moved := m.give(d)
+			return m.firstEnd(i) || moved, -1
+		}
+		m.drawn, m.weights[i] = -1, 0
+		if m.allThrough() {
+			break
+		}
+	}
+	return m.give(d), -1
+}
+
+func (m *mixer) allThrough() bool {
+	for i := range m.ins {
+		if !m.ins[i].through() {
+			return false
+		}
+	}
+	return true
+}
+
+// firstEnd ends the epoch because input i has: what the others have left of theirs is dropped. If it has ended for good,
+// so does the stream.
+func (m *mixer) firstEnd(i int) bool {
+	if !m.ins[i].parked {
+		m.ending = true
+		for k := range m.ins {
+			m.ins[k].parked = false
+			m.settle(k)
+		}
+		for _, t := range m.taps {
+			t.gate.Drain()
+			t.cancel()
+		}
+		return true
+	}
+	moved := false
+	for _, t := range m.taps {
+		t.gate.Skip(m.epoch)
+	}
+	for k := range m.ins {
+		in := &m.ins[k]
+		if !in.through() && !in.dropped {
+			in.dropped, moved = true, true
+			m.settle(k)
+		}
+	}
+	return moved
+}

@@ -1,0 +1,370 @@
+package actors
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/weirflow/weir/internal/plan"
+)
+
+// A mixer is the actor of a merge. It has a window per input, and no workers: it runs no user code, but for MergeFunc,
+// which has one. It takes from its inputs no more than its credit allows, so what it holds lies in its windows.
+type mixer struct {
+	run   *Run
+	spec  *plan.Stage
+	mix   *plan.Mix
+	stats *stageStats
+	box   *mailbox
+	self  *actor.PID
+	cx    actor.Context
+
+	ins    []inlet
+	outbox outbox
+	taps   []*tap // of sources that feed nothing else
+	keeps  bool   // the order that it restores is asked for again, below
+	over   bool
+	ending bool // nothing more is wanted: the inputs are to end, and what they give until then is dropped
+
+	next    int // the input whose turn it is
+	epoch   int // of its own; EpochItems only
+	count   int64
+	random  *rand.PCG
+	weights []uint64
+	drawn   int    // the input that has been drawn and has not given; -1: none
+	passed  []pass // marks of rounds that are not this join's own
+	choice  *choice
+	picker  *actor.PID
+	sup     actor.Supervisor
+	fails   int // of the function of a MergeFunc, in a row
+	ids     plan.IDs
+	parts   []plan.Chunk
+	places  []int
+}
+
+// A pass is how far a fork's rounds have been passed on.
+type pass struct {
+	fork int
+	upto uint64
+}
+
+// mixRoom is the largest waiting room of a merge behind a stage with an explicit Buffer, as that of the outlet.
+const mixRoom = outletRoom
+
+func newMixer(r *Run, s *plan.Stage, box *mailbox, edges map[plan.Port]*edge, out outbox) *mixer {
+	m := &mixer{run: r, spec: s, mix: s.Mix, stats: r.stats[s.Index], box: box, outbox: out, drawn: -1}
+	m.outbox.left = func(int) {}
+	m.keeps = s.Marks(0, s.Mix.Fork)
+	m.taps = r.tapsOf(s)
+	for out := range s.Rounds {
+		for _, fork := range s.Rounds[out] {
+			m.passed = append(m.passed, pass{fork: fork})
+		}
+	}
+	for _, p := range s.In {
+		in := inlet{edge: edges[p], win: newWindow(1, 0, plan.Flow, r.clock), upto: make([]uint64, len(m.passed))}
+		if up := r.graph.Stages[p.Stage]; up.Buffer != plan.Flow {
+			in.win.limitRoom(max(mixRoom, up.Buffer))
+		}
+		in.edge.limit.Store(in.win.granted)
+		m.ins = append(m.ins, in)
+	}
+	m.weigh()
+	return m
+}
+
+func (m *mixer) Receive(c actor.Context) {
+	switch x := c.Message().(type) {
+	case plan.Chunk:
+		if m.over {
+			x.Free() // the run has failed
+			return
+		}
+		in := &m.ins[x.Head().In]
+		in.win.weigh(x.Bytes(), x.Len())
+		m.stats.in.Add(int64(x.Len()))
+		in.q.push(x)
+		if in.q.len() == 1 {
+			in.ids = x.Head().IDs.From(0)
+		}
+	case *edge:
+		x.pending.Store(false)
+	case *eos:
+		m.ins[x.in].ended, m.ins[x.in].failed = true, x.failed
+	case *choice:
+		m.chosen(x)
+	case *skip:
+		m.skip(x.epoch)
+	case *cancel:
+		m.outbox.close()
+		m.end(true)
+		return
+	case *actor.Started:
+		m.self, m.cx = c.Self(), c
+		m.register()
+		m.outbox.start(c)
+		return
+	case *actor.Stopping:
+		m.over = true
+		return
+	case *actor.Stopped:
+		m.box.close()
+		return
+	default:
+		return
+	}
+	m.turn()
+}
+
+// turn takes as long as there is something to take, and credit for it.
+func (m *mixer) turn() {
+	for !m.over && m.choice == nil {
+		credit := m.outbox.edge.credit(m.outbox.sent)
+		if credit <= 0 {
+			break
+		}
+		for i := range m.ins {
+			m.settle(i)
+		}
+		if m.endEpoch() {
+			continue
+		}
+		if m.over || !m.step(credit) {
+			break
+		}
+	}
+	m.grant()
+}
+
+// step takes what can be taken now, and reports whether that was anything.
+func (m *mixer) step(credit int) bool {
+	moved, blocked := false, -1
+	switch m.mix.How {
+	case plan.Arrival:
+		moved, blocked = m.arrival(credit)
+	case plan.RoundRobin:
+		moved, blocked = m.roundRobin(credit)
+	case plan.Weighted:
+		moved, blocked = m.weighted(credit)
+	case plan.ByValue:
+		moved, blocked = m.byValue(credit)
+	case plan.Rejoin:
+		moved, blocked = m.rejoin()
+	default:
+		if m.mix.Fork == 0 { // a single input has its order
+			moved, blocked = m.arrival(credit)
+		} else {
+			moved, blocked = m.inOrder(credit)
+		}
+	}
+	if m.over || moved {
+		return moved
+	}
+	if blocked >= 0 && m.ins[blocked].stuck() {
+		m.end(true) // what comes next is not known any more
+		return false
+	}
+	return m.passRounds()
+}
+
+// grant tells the inputs how far they may go.
+func (m *mixer) grant() {
+	if m.over {
+		return
+	}
+	for i := range m.ins {
+		in := &m.ins[i]
+		if limit, ok := in.win.next(in.left); ok {
+			in.edge.grant(limit)
+		}
+	}
+}
+
+// settle goes over the marks at the front of input i.
+func (m *mixer) settle(i int) {
+	in := &m.ins[i]
+	for !in.parked && in.q.len() > 0 {
+		c := *in.q.front()
+		if (in.dropped || m.ending) && in.at < c.Len() {
+			m.run.dropped(c, in.at)
+			in.left += uint64(c.Len() - in.at)
+			in.at = c.Len()
+		}
+		if in.at < c.Len() {
+			return
+		}
+		m.marks(in, c.Head())
+		c.Free()
+		in.pop()
+	}
+}
+
+// marks notes what a head says behind its items.
+func (m *mixer) marks(in *inlet, h *plan.Head) {
+	if h.Round.Fork != 0 {
+		in.left++
+		if h.Round.Fork == m.mix.Fork {
+			in.low = max(in.low, h.Round.Upto+1)
+		}
+		for k := range m.passed {
+			if m.passed[k].fork == h.Round.Fork {
+				in.upto[k] = h.Round.Upto
+			}
+		}
+	}
+	if h.Last {
+		in.left++
+		in.parked = m.mix.EpochItems == 0 && !m.ending
+		in.dropped = false
+	}
+}
+
+// taken notes that n items of the front chunk have been taken, and whose turn it is behind them.
+func (m *mixer) taken(i, n int) {
+	in := &m.ins[i]
+	in.at += n
+	in.left += uint64(n)
+	if c := *in.q.front(); in.at == c.Len() {
+		m.settle(i)
+	}
+}
+
+// endEpoch ends the epoch when every input has ended it, and the stream when every input has ended.
+func (m *mixer) endEpoch() bool {
+	parked := 0
+	for i := range m.ins {
+		in := &m.ins[i]
+		if !in.through() {
+			return false
+		}
+		if in.parked {
+			parked++
+		}
+	}
+	switch {
+	case parked > 0:
+		m.endEpochNow()
+	case m.mix.EpochItems > 0 && m.count > 0:
+		m.mark(m.epoch)
+		m.end(false)
+	default:
+		m.end(false)
+	}
+	return true
+}
+
+// endEpochNow marks the end of the epoch that all inputs are at, and lets them go on.
+func (m *mixer) endEpochNow() {
+	m.mark(m.epoch)
+	m.newEpoch()
+	for i := range m.ins {
+		m.ins[i].parked = false
+	}
+}
+
+// newEpoch begins one: what is random is drawn anew.
+func (m *mixer) newEpoch() {
+	m.epoch++
+	m.count, m.drawn = 0, -1
+	m.weigh()
+}
+
+// mark sends the end of epoch n. There is credit for it.
+func (m *mixer) mark(n int) {
+	c := m.spec.Pool.Get(0)
+	c.Head().Epoch, c.Head().Last = n, true
+	m.outbox.deliver(c, 1)
+}
+
+// give sends a chunk. There is credit for it.
+func (m *mixer) give(c plan.Chunk) bool {
+	if c.Len() == 0 {
+		c.Free()
+		return false
+	}
+	c.Head().Epoch = m.epoch
+	m.outbox.deliver(c, c.Len())
+	return true
+}
+
+// passRounds hands on the marks of rounds that every input has reached, for a join below.
+func (m *mixer) passRounds() bool {
+	moved := false
+	for k := range m.passed {
+		p := &m.passed[k]
+		upto := uint64(math.MaxUint64)
+		for i := range m.ins {
+			if in := &m.ins[i]; !in.through() {
+				upto = min(upto, in.upto[k])
+			}
+		}
+		if upto > p.upto && upto < math.MaxUint64 && m.outbox.edge.credit(m.outbox.sent) > 0 {
+			p.upto = upto
+			c := m.spec.Pool.Get(0)
+			c.Head().Epoch, c.Head().Round = m.epoch, plan.Round{Fork: p.fork, Upto: upto}
+			m.outbox.deliver(c, 1)
+			moved = true
+		}
+	}
+	return moved
+}
+
+// skip ends an epoch of its own that is not wanted.
+func (m *mixer) skip(epoch int) {
+	if m.over || m.epoch > epoch {
+		return
+	}
+	if m.outbox.edge.credit(m.outbox.sent) > 0 {
+		m.mark(m.epoch)
+		m.newEpoch()
+		return
+	}
+	m.count = m.mix.EpochItems // at the next credit
+}
+
+// fail ends the run.
+func (m *mixer) fail(err error) {
+	m.run.fail(fmt.Errorf("stage %q: %w", m.spec.Name, err))
+	m.end(true)
+}
+
+// end tells the next stage that nothing comes any more, and those before that nothing is wanted.
+func (m *mixer) end(failed bool) {
+	if m.over {
+		return
+	}
+	m.over = true
+	m.outbox.end(failed)
+	for i := range m.ins {
+		in := &m.ins[i]
+		in.q.clear() // a worker may still read it: it is left to the collector
+		if !in.ended && in.edge.up != nil {
+			m.cx.Send(in.edge.up, &cancel{edge: in.edge})
+		}
+	}
+}
+
+// register makes a merge with epochs of its own known to who may want to end one.
+func (m *mixer) register() {
+	if m.mix.EpochItems > 0 {
+		m.run.mu.Lock()
+		defer m.run.mu.Unlock()
+		m.run.mixers = append(m.run.mixers, m)
+	}
+}
+
+// tapsOf returns the sources that feed the stage and nothing else, and whose epochs are those that it sees.
+func (r *Run) tapsOf(s *plan.Stage) (taps []*tap) {
+	for _, p := range s.In {
+		up := r.graph.Stages[p.Stage]
+		switch {
+		case up.Feed != nil:
+			taps = append(taps, r.tapOf[up.Index])
+		case up.Outs == 1 && (up.Mix == nil || up.Mix.EpochItems == 0):
+			taps = append(taps, r.tapsOf(up)...)
+		}
+	}
+	return taps
+}

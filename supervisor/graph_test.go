@@ -1,0 +1,188 @@
+package supervisor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/weirflow/weir/stages"
+	"github.com/weirflow/weir/supervisor"
+)
+
+// runGraph runs a graph to its end.
+func runGraph[T any](t *testing.T, build func(g *stages.Graph) stages.Stream[T]) ([]T, supervisor.Stats, error) {
+	t.Helper()
+	p := define(build)
+	run, err := supervisor.Deploy(t.Context(), supervisor.New(supervisor.Config{}), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Stop()
+	var all []T
+	var last error
+	for v, err := range run.Items(t.Context()) {
+		if last = err; err == nil {
+			all = append(all, v)
+		}
+	}
+	if last == nil {
+		s := run.Stats()
+		if s.InFlight != 0 || s.Yielded != s.Delivered+s.Filtered+s.Failed {
+			t.Errorf("%+v", s)
+		}
+	}
+	return all, run.Stats(), last
+}
+
+func double(_ context.Context, n int) (int, error) { return 2 * n, nil }
+
+func numbersOf(g *stages.Graph, name string, n int, opts ...stages.SourceOption) stages.Stream[int] {
+	s := make([]int, n)
+	for i := range s {
+		s[i] = i
+	}
+	return stages.Source(g, name, stages.FromSlice(s), opts...)
+}
+
+func TestInputOrderRestoresTheOrderOfARoute(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 10, 5000} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			got, s, err := runGraph(t, func(g *stages.Graph) stages.Stream[int] {
+				b := stages.Route(numbersOf(g, "source", n, stages.Epochs(2)), "route", 3, func(_ context.Context, v int) (int, error) { return v * v % 3, nil }, stages.Mailbox(2))
+				x := stages.Map(b[0], "x", double, stages.Mailbox(3))
+				y := stages.Filter(b[1], "y", func(_ context.Context, v int) (bool, error) { return v%5 != 0, nil })
+				return stages.Merge("join", stages.InputOrder{}, x, y, b[2])
+			})
+			var want []int
+			for range 2 {
+				for i := range n {
+					switch i * i % 3 {
+					case 0:
+						want = append(want, 2*i)
+					case 1:
+						if i%5 != 0 {
+							want = append(want, i)
+						}
+					default:
+						want = append(want, i)
+					}
+				}
+			}
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("got %d, want %d, %v; %v", len(got), len(want), err, s)
+			}
+		})
+	}
+}
+
+func TestTeeAndSink(t *testing.T) {
+	var mu sync.Mutex
+	var sunk []int
+	got, s, err := runGraph(t, func(g *stages.Graph) stages.Stream[int] {
+		a, b := stages.Tee(numbersOf(g, "source", 3000), "tee")
+		stages.Sink(b, "sink", func(_ context.Context, v int) error {
+			mu.Lock()
+			defer mu.Unlock()
+			sunk = append(sunk, v)
+			return nil
+		})
+		return stages.Filter(a, "half", func(_ context.Context, v int) (bool, error) { return v%2 == 0, nil })
+	})
+	if err != nil || len(got) != 1500 || len(sunk) != 3000 || s.Delivered != 3000 {
+		t.Errorf("got %d, %d, %v: %+v", len(got), len(sunk), err, s)
+	}
+}
+
+func TestRejoinMakesBatchesWhole(t *testing.T) {
+	bad := errors.New("bad")
+	got, s, err := runGraph(t, func(g *stages.Graph) stages.Stream[[]int] {
+		b := stages.Batch(numbersOf(g, "source", 1000), "batch", 7)
+		parts := stages.RouteBatch(b, "route", 3, func(_ context.Context, v []int) ([]int, error) {
+			to := make([]int, len(v))
+			for i := range v {
+				to[i] = v[i] % 3 % (1 + v[0]%3)
+			}
+			return to, nil
+		})
+		f := func(_ context.Context, v []int) ([]int, error) {
+			if v[0] == 15 {
+				return nil, bad
+			}
+			return v, nil
+		}
+		x := stages.Map(parts[0], "x", f, stages.Mailbox(3), stages.OnError(stages.Skip(10)))
+		return stages.Rejoin("whole", x, parts[1], parts[2])
+	})
+	if err != nil {
+		t.Fatal(err, s)
+	}
+	n := 0
+	for _, b := range got {
+		n += len(b)
+		if !slices.IsSorted(b) {
+			t.Fatal(b)
+		}
+	}
+	if s.Failed != 7 || n != 998 {
+		t.Errorf("%d elements, %+v", n, s)
+	}
+}
+
+func TestMixes(t *testing.T) {
+	for name, how := range map[string]stages.Mix{
+		"arrival": stages.Arrival{}, "round robin": stages.RoundRobin{}, "weighted": stages.Weighted{Weights: []float64{1, 2, 3}, Seed: 1},
+		"first end": stages.Weighted{Weights: []float64{1, 2, 3}, Seed: 1, UntilFirstEnd: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, s, err := runGraph(t, func(g *stages.Graph) stages.Stream[int] {
+				return stages.Merge("mix", how, numbersOf(g, "a", 0, stages.Epochs(2)), numbersOf(g, "b", 1, stages.Epochs(2)), numbersOf(g, "c", 4000, stages.Epochs(2)))
+			})
+			t.Log(len(got), err, s)
+		})
+	}
+	got, _, err := runGraph(t, func(g *stages.Graph) stages.Stream[int] {
+		return stages.MergeFunc("mix", func(h []*int) int {
+			best := -1
+			for i := range h {
+				if h[i] != nil && (best < 0 || *h[i] < *h[best]) {
+					best = i
+				}
+			}
+			return best
+		}, numbersOf(g, "a", 100), numbersOf(g, "b", 1000), numbersOf(g, "c", 0))
+	})
+	if err != nil || len(got) != 1100 || !slices.IsSorted(got) {
+		t.Error(len(got), err)
+	}
+}
+
+func TestEpochItems(t *testing.T) {
+	p := define(func(g *stages.Graph) stages.Stream[int] {
+		return stages.Merge("mix", stages.Weighted{Weights: []float64{1, 2}, Seed: 3, EpochItems: 100}, numbersOf(g, "a", 7, stages.Forever), numbersOf(g, "b", 1000, stages.Forever))
+	})
+	run, err := supervisor.Deploy(t.Context(), supervisor.New(supervisor.Config{}), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Stop()
+	for epoch, items := range run.Epochs(t.Context()) {
+		n := 0
+		for _, err := range items {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n++; epoch == 2 && n == 5 {
+				break
+			}
+		}
+		if n != 100 && epoch != 2 {
+			t.Errorf("epoch %d: %d items", epoch, n)
+		}
+		if epoch == 5 {
+			break
+		}
+	}
+}
