@@ -264,9 +264,12 @@ func (m *mixer) endEpochNow() {
 	}
 }
 
-// newEpoch begins one: what is random is drawn anew.
+// newEpoch begins one: what is random is drawn anew, and turns begin anew.
 func (m *mixer) newEpoch() {
 	m.epoch++
+	if m.mix.How == plan.RoundRobin {
+		m.next = 0
+	}
 	m.count, m.drawn = 0, -1
 	m.weigh()
 }
