@@ -38,7 +38,7 @@ func Source[T any](g *Graph, name string, from Origin[T], opts ...SourceOption) 
 	if from.fault != "" {
 		d.refuse("%s", from.fault)
 	} else if from.open == nil {
-		d.refuse("its origin is empty: make one with FromSlice, FromSeq, FromFunc, FromChan or FromFiles")
+		d.refuse("its origin is empty: make one with FromSlice, Shuffled, FromSeq, FromFunc, FromChan or FromFiles")
 	}
 	s := d.Stage
 	pool := plan.NewPool[T]()
