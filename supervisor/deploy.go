@@ -39,7 +39,7 @@ func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out],
 	r.event(RunStarted{EventInfo: r.info(), Placement: at.String()})
 	system := s.core.actors(cfg.Logger)
 	r.begin(ctx, func() *actors.Run {
-		return system.Start(ctx, p.Plan(), actors.Config{OnEvent: r.observe, OnEnd: r.released})
+		return system.Start(ctx, p.Plan(), actors.Config{ID: string(r.id), OnEvent: r.observe, OnEnd: r.released})
 	})
 	return newTyped[Out](r), nil
 }
