@@ -41,7 +41,6 @@ type Run struct {
 	outlet  *Outlet
 
 	live atomic.Int64 // goroutines of actors, those that have not been started included
-	done chan struct{}
 
 	mu     sync.Mutex
 	causes []error // guarded by mu
@@ -51,7 +50,7 @@ type Run struct {
 
 // Start runs g. It returns when the actors are there. ctx carries values for user code; its end is not watched.
 func (s *System) Start(ctx context.Context, g *plan.Graph, cfg Config) *Run {
-	r := &Run{sys: s.sys, cfg: cfg, graph: g, name: fmt.Sprintf("run%d", s.seq.Add(1)), base: time.Now(), done: make(chan struct{})}
+	r := &Run{sys: s.sys, cfg: cfg, graph: g, name: fmt.Sprintf("run%d", s.seq.Add(1)), base: time.Now()}
 	if r.cfg.ID == "" {
 		r.cfg.ID = r.name
 	}
@@ -95,7 +94,6 @@ func (r *Run) goroutineEnded() {
 	if r.cfg.OnEnd != nil {
 		r.cfg.OnEnd()
 	}
-	close(r.done)
 }
 
 func (r *Run) send(to *actor.PID, m any) { r.sys.Root.Send(to, m) }
@@ -142,7 +140,7 @@ func (r *Run) SkipEpoch(n int) {
 	}
 }
 
-// Stop ends everything now. It does not block: Done tells when all goroutines have ended.
+// Stop ends everything now. It does not block: Config.OnEnd tells when all goroutines have ended.
 func (r *Run) Stop() {
 	r.outlet.close()
 	r.conclude()
@@ -156,9 +154,6 @@ func (r *Run) conclude() {
 	}
 	r.stopRoot.Do(func() { r.sys.Root.Stop(r.root) }) // a second one would be a dead letter
 }
-
-// Done is closed when every goroutine of the run has ended.
-func (r *Run) Done() <-chan struct{} { return r.done }
 
 // A root is the parent of the stages.
 type root struct {
