@@ -49,5 +49,6 @@
 // # Testing
 //
 // Pipelines run inside testing/synctest: a test of hours of waiting takes milliseconds. Deploy inside the bubble, with
-// a supervisor made there.
+// a supervisor made there. Package supervisortest has the placements as a table, and Collect, which runs a pipeline and
+// checks that nothing of it is left.
 package supervisor
