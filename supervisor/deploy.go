@@ -71,6 +71,7 @@ func newRun(s *Supervisor, cfg Config, pipeline string) *run {
 	rand.Read(id[:]) // never fails
 	return &run{
 		id: RunID(hex.EncodeToString(id[:])), pipeline: pipeline, started: time.Now(),
-		cfg: cfg, core: s.core, herald: s.herald, journal: newJournal(), alive: map[string]bool{"": true}, gone: make(chan struct{}), ended: make(chan struct{}), told: make(chan struct{}),
+		cfg: cfg, core: s.core, herald: s.herald, journal: newJournal(), alive: map[string]bool{"": true},
+		gone: make(chan struct{}), ended: make(chan struct{}), told: make(chan struct{}),
 	}
 }

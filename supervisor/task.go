@@ -60,7 +60,6 @@ const labelTask = "task"
 // startTasks is called with mu held: what tasks want to know of the run waits for it.
 func (r *run) startTasks(ctx context.Context) {
 	ctx, r.endTasks = context.WithCancel(context.WithoutCancel(ctx))
-	ctx = pprof.WithLabels(ctx, pprof.Labels(actors.LabelRun, string(r.id), actors.LabelPipeline, r.pipeline))
 	for _, t := range r.cfg.Background {
 		r.alive[t.Name] = true
 		// Owner: the run. Ends when the task returns, which its context tells it to. Stop and Wait wait for it.
@@ -69,7 +68,7 @@ func (r *run) startTasks(ctx context.Context) {
 }
 
 func (r *run) runTask(ctx context.Context, t Task) {
-	ctx = pprof.WithLabels(ctx, pprof.Labels(labelTask, t.Name))
+	ctx = pprof.WithLabels(ctx, pprof.Labels(actors.LabelRun, string(r.id), actors.LabelPipeline, r.pipeline, labelTask, t.Name))
 	pprof.SetGoroutineLabels(ctx)
 	var err error
 	clean := false
