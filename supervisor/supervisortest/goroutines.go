@@ -1,7 +1,6 @@
 package supervisortest
 
 import (
-	"context"
 	"reflect"
 	"runtime"
 	"strings"
@@ -17,14 +16,11 @@ const longest = 2 * time.Second
 
 // checkGoroutines wants no goroutine of the run. One that has said that it ends may take a moment to do so, and nothing
 // tells when it has: it is looked for again, in pauses that double.
-func checkGoroutines(t testing.TB, ctx context.Context, id supervisor.RunID) {
+func checkGoroutines(t testing.TB, id supervisor.RunID) {
 	t.Helper()
 	left := goroutines(id)
-	for pause := time.Millisecond; len(left) > 0 && pause < longest && ctx.Err() == nil; pause *= 2 {
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
+	for pause := time.Millisecond; len(left) > 0 && pause < longest; pause *= 2 {
+		<-time.After(pause)
 		left = goroutines(id)
 	}
 	if len(left) > 0 {

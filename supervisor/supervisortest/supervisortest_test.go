@@ -192,6 +192,22 @@ func TestAPipelineThatDoesNotEndIsReportedInTime(t *testing.T) {
 	}
 }
 
+// A run that the end of the test's context stops has ended as well as any other.
+func TestTheEndOfTheTestsContextIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		r := &recorder{ctx: ctx}
+		_, err := Collect(r, supervisor.New(supervisor.Config{}), pipeline(1, func(ctx context.Context, v int) (int, error) {
+			<-ctx.Done()
+			return v, ctx.Err()
+		}), nil)
+		if err != context.DeadlineExceeded || len(r.errors) > 0 {
+			t.Errorf("%v, %q", err, r.errors)
+		}
+	})
+}
+
 func TestAFunctionThatDoesNotReturnIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
