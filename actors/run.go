@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"fmt"
+	"runtime/pprof"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,8 +13,10 @@ import (
 	"github.com/weirflow/weir/internal/plan"
 )
 
-// A Config says who is told of a run. Its functions are called in the actors' goroutines and must not block.
+// A Config says what a run is called, and who is told of it. Its functions are called in the actors' goroutines and must
+// not block.
 type Config struct {
+	ID      string      // names the run in goroutine profiles, under LabelRun; "" is a name of its own
 	OnEvent func(Event) // nil: nobody
 	OnEnd   func()      // when every goroutine has ended, but for the one that calls it; nil: nobody
 }
@@ -24,7 +27,7 @@ type Run struct {
 	cfg    Config
 	graph  *plan.Graph
 	name   string          // among the runs of the system
-	ctx    context.Context // of all user code
+	ctx    context.Context // of all user code, and of the labels of all goroutines
 	cancel context.CancelFunc
 	base   time.Time
 	root   *actor.PID
@@ -40,7 +43,6 @@ type Run struct {
 	outlet  *Outlet
 
 	live atomic.Int64 // goroutines of actors, those that have not been started included
-	done chan struct{}
 
 	mu     sync.Mutex
 	causes []error  // guarded by mu
@@ -51,8 +53,12 @@ type Run struct {
 
 // Start runs g. It returns when the actors are there. ctx carries values for user code; its end is not watched.
 func (s *System) Start(ctx context.Context, g *plan.Graph, cfg Config) *Run {
-	r := &Run{sys: s.sys, cfg: cfg, graph: g, name: fmt.Sprintf("run%d", s.seq.Add(1)), base: time.Now(), done: make(chan struct{})}
+	r := &Run{sys: s.sys, cfg: cfg, graph: g, name: fmt.Sprintf("run%d", s.seq.Add(1)), base: time.Now()}
+	if r.cfg.ID == "" {
+		r.cfg.ID = r.name
+	}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	r.ctx = pprof.WithLabels(r.ctx, pprof.Labels(LabelRun, r.cfg.ID, LabelPipeline, g.Name))
 	r.streams.Store(1)
 	r.tapOf = map[int]*tap{}
 	edges := map[plan.Port]*edge{}
@@ -108,6 +114,7 @@ func (r *Run) clock() time.Duration { return time.Since(r.base) }
 func (r *Run) props(make func(*mailbox) actor.Actor) *actor.Props {
 	r.live.Add(1)
 	box := newMailbox(r.goroutineEnded, func(x any) { r.sys.DeadLetter.SendUserMessage(nil, x) })
+	box.begun = func() { pprof.SetGoroutineLabels(r.ctx) }
 	return actor.PropsFromProducer(func() actor.Actor { return make(box) },
 		actor.WithMailbox(func() actor.Mailbox { return box }))
 }
@@ -121,7 +128,6 @@ func (r *Run) goroutineEnded() {
 	if r.cfg.OnEnd != nil {
 		r.cfg.OnEnd()
 	}
-	close(r.done)
 }
 
 func (r *Run) send(to *actor.PID, m any) { r.sys.Root.Send(to, m) }
@@ -189,7 +195,7 @@ func (r *Run) SkipEpoch(n int) {
 	}
 }
 
-// Stop ends everything now. It does not block: Done tells when all goroutines have ended.
+// Stop ends everything now. It does not block: Config.OnEnd tells when all goroutines have ended.
 func (r *Run) Stop() {
 	r.outlet.close()
 	r.conclude()
@@ -203,9 +209,6 @@ func (r *Run) conclude() {
 	}
 	r.stopRoot.Do(func() { r.sys.Root.Stop(r.root) }) // a second one would be a dead letter
 }
-
-// Done is closed when every goroutine of the run has ended.
-func (r *Run) Done() <-chan struct{} { return r.done }
 
 // A root is the parent of the stages.
 type root struct {

@@ -38,6 +38,6 @@
 //
 // # Testing
 //
-// The functions are plain functions: call them. A pipeline in a test is deployed as anywhere else; supervisor.Items
-// does it in one loop, and works inside testing/synctest.
+// The functions are plain functions: call them. A source is tested by stagetest.Origin. A pipeline in a test is deployed
+// as anywhere else; supervisor.Items does it in one loop, and works inside testing/synctest.
 package stages

@@ -65,6 +65,44 @@ func (p *adder) sum(_ context.Context, line string) (sum int, err error) {
 	return sum, nil
 }
 
+// Another order each epoch, drawn from the seed.
+func ExampleShuffled() {
+	shuffled := stages.Define("shuffled", func(g *stages.Graph, paths []string) stages.Stream[string] {
+		return stages.Source(g, "paths", stages.Shuffled(paths, 42), stages.Epochs(2))
+	})
+	show(shuffled.With([]string{"a", "b", "c"}))
+	// Output:
+	// c
+	// a
+	// b
+	// a
+	// c
+	// b
+}
+
+// Each of two trainers reads its share of one shuffled list.
+func ExampleShard() {
+	type Config struct {
+		Paths       []string
+		Rank, World int
+	}
+	share := stages.Define("share", func(g *stages.Graph, cfg Config) stages.Stream[string] {
+		return stages.Source(g, "paths", stages.Shard(stages.Shuffled(cfg.Paths, 42), cfg.Rank, cfg.World))
+	})
+	paths := []string{"a", "b", "c", "d", "e"}
+	for rank := range 2 {
+		fmt.Println("rank", rank)
+		show(share.With(Config{paths, rank, 2}))
+	}
+	// Output:
+	// rank 0
+	// e
+	// c
+	// rank 1
+	// a
+	// d
+}
+
 func ExampleFlatMap() {
 	words := stages.Define("words", func(g *stages.Graph, lines []string) stages.Stream[string] {
 		in := stages.Source(g, "lines", stages.FromSlice(lines))

@@ -39,7 +39,7 @@ func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out],
 	r.event(RunStarted{EventInfo: r.info(), Placement: at.String()})
 	system := s.core.actors(cfg.Logger)
 	r.begin(ctx, func() *actors.Run {
-		return system.Start(ctx, p.Plan(), actors.Config{OnEvent: r.observe, OnEnd: r.released})
+		return system.Start(ctx, p.Plan(), actors.Config{ID: string(r.id), OnEvent: r.observe, OnEnd: r.released})
 	})
 	return newTyped[Out](r), nil
 }
@@ -71,6 +71,7 @@ func newRun(s *Supervisor, cfg Config, pipeline string) *run {
 	rand.Read(id[:]) // never fails
 	return &run{
 		id: RunID(hex.EncodeToString(id[:])), pipeline: pipeline, started: time.Now(),
-		cfg: cfg, core: s.core, herald: s.herald, journal: newJournal(), ended: make(chan struct{}), told: make(chan struct{}),
+		cfg: cfg, core: s.core, herald: s.herald, journal: newJournal(), alive: map[string]bool{"": true},
+		gone: make(chan struct{}), ended: make(chan struct{}), told: make(chan struct{}),
 	}
 }

@@ -118,6 +118,26 @@ func ExampleRun_Epochs() {
 	// 1 [c]
 }
 
+// A task beside each run, which has the run fail if it does.
+func ExampleTask() {
+	watch := func(ctx context.Context, stats func() supervisor.Stats) error {
+		select {
+		case <-ctx.Done(): // the run has ended
+			fmt.Println("delivered", stats().Delivered)
+			return nil
+		case <-time.After(time.Hour):
+			return errors.New("the credential has expired")
+		}
+	}
+	sup := supervisor.New(supervisor.Config{Background: []supervisor.Task{{Name: "watch", Run: watch, Fatal: true}}})
+	for _, err := range supervisor.Items(context.Background(), sup, squares.With(1000), nil) {
+		if err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Output: delivered 1000
+}
+
 // The first interrupt finishes what was begun.
 func ExampleRun_Drain() {
 	interrupt, cancel := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -58,6 +58,16 @@ func every() []struct {
 			`level=DEBUG msg="epoch ended" pipeline=thumbs run=c0ffee epoch=3`,
 		},
 		{
+			"task failed", supervisor.TaskFailed{EventInfo: info, Task: "renew", Err: cause},
+			`{"level":"warn","pipeline":"thumbs","run":"c0ffee","task":"renew","err":"no luck","message":"task failed"}`,
+			`level=WARN msg="task failed" pipeline=thumbs run=c0ffee task=renew err="no luck"`,
+		},
+		{
+			"task hung", supervisor.TaskFailed{EventInfo: info, Task: "renew", Err: &stages.HungError{Task: "renew", Stack: "main.renew"}},
+			`{"level":"error","pipeline":"thumbs","run":"c0ffee","task":"renew","err":"task \"renew\" does not return","stack":"main.renew","message":"task does not return"}`,
+			`level=ERROR msg="task does not return" pipeline=thumbs run=c0ffee task=renew err="task \"renew\" does not return" stack=main.renew`,
+		},
+		{
 			"events lost", supervisor.EventsLost{EventInfo: info, Count: 17},
 			`{"level":"warn","pipeline":"thumbs","run":"c0ffee","count":17,"message":"events lost"}`,
 			`level=WARN msg="events lost" pipeline=thumbs run=c0ffee count=17`,

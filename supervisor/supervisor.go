@@ -91,10 +91,13 @@ type Config struct {
 	// there is one actor system. Events do not go there by themselves; LogEvents sends them.
 	Logger zerolog.Logger
 
-	// Grace is how long Stop waits for functions to end. 0 means 5 s.
+	// Grace is how long Stop waits for functions and tasks to end. 0 means 5 s.
 	Grace time.Duration
 	// DrainWithin is how long Drain may take before it becomes Stop. 0 means 30 s.
 	DrainWithin time.Duration
+
+	// Background tasks run in this process, beside each run, for as long as it lasts.
+	Background []Task
 
 	// Job and Rank label events and statistics, so that the runs of a fleet can be compared.
 	Job, Rank string
@@ -118,7 +121,7 @@ func (c Config) validate() (err error) {
 	if c.DrainWithin < 0 {
 		err = errors.Join(err, fmt.Errorf("supervisor: Config.DrainWithin is %v, want at least 0", c.DrainWithin))
 	}
-	return err
+	return errors.Join(append([]error{err}, validateTasks(c.Background)...)...)
 }
 
 // actors returns the actor system, which the first call makes.
