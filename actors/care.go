@@ -11,13 +11,9 @@ import (
 
 // Care: workers die and are replaced, items are tried again, or fail for good.
 
-const (
-	// maxAttempts is how often an item is tried that costs its worker.
-	maxAttempts = 3
-	// maxInARow is how many workers may be replaced in a row without one item finished in between: then the stage is at
-	// fault, not the items, whatever the policy says.
-	maxInARow = 10
-)
+// maxInARow is how many workers may be replaced in a row without one item finished in between: then the stage is at
+// fault, not the items, whatever the policy says.
+const maxInARow = 10
 
 // HandleFailure is protoactor's door for supervision; it runs in the stage's goroutine. The piece of the dead
 // incarnation comes as message: it is in the ledger, and complete up to the item that cost the worker.
@@ -81,7 +77,7 @@ func (s *stage) judge(p *piece) {
 }
 
 func (s *stage) judgeFlush(p *piece, err error) {
-	if s.flushFails++; p.died && s.flushFails < maxAttempts {
+	if s.flushFails++; p.died && s.flushFails < plan.MaxAttempts {
 		s.lost = append(s.lost, p)
 		return
 	}
@@ -90,7 +86,7 @@ func (s *stage) judgeFlush(p *piece, err error) {
 
 func (s *stage) judgeItem(p *piece, err error) {
 	p.attempt++
-	if p.died && p.attempt < maxAttempts {
+	if p.died && p.attempt < plan.MaxAttempts {
 		s.stats.retries.Add(1)
 		s.run.event(Retried{Stage: s.spec.Name, Item: s.itemID(p), Attempt: p.attempt, Err: err})
 		s.lost = append(s.lost, p)

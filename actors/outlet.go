@@ -30,15 +30,9 @@ type Outlet struct {
 	tally  plan.Tally // guarded by doneMu
 }
 
-// outletRoom is the largest waiting room of an outlet behind a stage with an explicit Buffer: such a pipeline is meant
-// to hold little.
-const outletRoom = 8
-
 func newOutlet(r *Run, last *plan.Stage, e *edge) *Outlet {
 	o := &Outlet{run: r, wake: make(chan struct{}, 1), edge: e, win: newWindow(1, 0, plan.Flow, r.clock)}
-	if last.Buffer != plan.Flow {
-		o.win.limitRoom(max(outletRoom, last.Buffer))
-	}
+	o.win.limitRoom(last.RoomBehind())
 	e.limit.Store(o.win.granted)
 	return o
 }

@@ -224,7 +224,7 @@ func (s *source) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child
 	}
 	s.deaths++
 	s.stats.restarts.Add(1)
-	if s.deaths < maxAttempts {
+	if s.deaths < plan.MaxAttempts {
 		s.run.event(Restarted{Stage: s.spec.Name, Err: m.died})
 		sup.RestartChildren(child)
 		s.outbox.cx.Send(child, &begin{})

@@ -36,6 +36,12 @@
 // with stage, file and line. An error returned by a user's function concerns one item: see OnError. A panic is an
 // error with a stack (*PanicError) that also costs its worker.
 //
+// # What a pipeline can hold
+//
+// Each stage takes so many items and no more, whatever the functions do and however long the consumer waits, so the most
+// that a pipeline can hold is known before it runs: print it. Pipeline.String says it for each stage and for all of
+// them, and names what has no bound; Pipeline.Mermaid and Pipeline.DOT draw the graph.
+//
 // # Testing
 //
 // The functions are plain functions: call them. A source is tested by stagetest.Origin. A pipeline in a test is deployed

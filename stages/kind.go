@@ -67,6 +67,9 @@ type SerialKind[In, Out any] struct {
 	MaxWait time.Duration
 	// MaxHeld is the default for the option of that name. 0 means 1024.
 	MaxHeld int
+	// MaxOutputs limits the outputs of one call of Process as it does those of a Kind; more fail the item. Flush is
+	// trusted to emit no more than that for each item held: the bounds that descriptions print are computed from it.
+	MaxOutputs int
 	// Fault is what is wrong with the parameters of the constructor: it is refused with the stage's other faults.
 	Fault string
 }
@@ -137,7 +140,9 @@ func AttachSerial[In, Out any](in Stream[In], name string, k SerialKind[In, Out]
 	g := behind(in, name)
 	d.constructor(k.Fault, k.Open == nil)
 	s := d.Stage
-	s.MaxOutputs = defaultOutputs
+	if s.MaxOutputs = k.MaxOutputs; k.MaxOutputs == 0 {
+		s.MaxOutputs = defaultOutputs
+	}
 	s.Pool = plan.NewPool[Out]()
 	s.Open = func(ctx context.Context) (plan.Kernel, error) {
 		w, err := k.Open(ctx)

@@ -144,20 +144,7 @@ type feed[T any] struct {
 	begun bool     // it has been opened
 }
 
-// ringBytes is about how much memory a ring takes; wide items get fewer places.
-const ringBytes = 64 << 10
-
-func (f *feed[T]) Size() int {
-	most := 1024
-	if f.stage.Buffer != plan.Flow {
-		most = max(f.stage.Buffer+1, 1)
-	}
-	size, width := 1, int(reflect.TypeFor[T]().Size())
-	for size < most && (f.stage.Buffer != plan.Flow || size < 16 || size*2*width <= ringBytes) {
-		size *= 2
-	}
-	return size
-}
+func (f *feed[T]) Size() int { return f.stage.RingSize() }
 
 func (f *feed[T]) Bind(g *plan.Gate) {
 	f.gate, f.ring, f.flat = g, make([]T, f.Size()), plan.Flat(reflect.TypeFor[T]())

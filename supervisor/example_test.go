@@ -188,3 +188,28 @@ func ExampleLogEvents() {
 	// {"level":"warn","pipeline":"test","run":"","job":"demo","stage":"f","item":"ints/0/1","attempts":1,"err":"no","message":"item failed"}
 	// {"level":"warn","pipeline":"test","run":"","job":"demo","stage":"f","item":"ints/0/2","attempts":1,"err":"no","message":"item failed"}
 }
+
+// What runs, and where, as a chart for a status page.
+func ExampleSupervisor_Runs() {
+	sup := supervisor.New(supervisor.Config{})
+	run, err := supervisor.Deploy(context.Background(), sup, squares.With(4), supervisor.InProcess{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer run.Stop()
+	for _, r := range sup.Runs() {
+		fmt.Println(r.Pipeline)
+		fmt.Print(r.Graph())
+	}
+	// Output:
+	// squares
+	// flowchart LR
+	//   subgraph n0["this process"]
+	//     s0(["ints<br/>source"])
+	//     s1["square<br/>map, mailbox 2"]
+	//   end
+	//   out(("the consumer"))
+	//   s0 -->|"int, ≤ 1026"| s1
+	//   s1 -->|"int, ≤ 1025"| out
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weirflow/weir/actors"
+	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/stages"
 )
 
@@ -22,6 +23,8 @@ const maxFailures = 100
 type run struct {
 	id       RunID
 	pipeline string
+	graph    *plan.Graph
+	at       Placement
 	started  time.Time
 	cfg      Config
 	core     *core

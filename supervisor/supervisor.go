@@ -64,7 +64,7 @@ func (s *Supervisor) Runs() []RunInfo {
 	defer s.core.mu.Unlock()
 	var infos []RunInfo
 	for _, r := range s.core.runs {
-		infos = append(infos, RunInfo{r.id, r.pipeline, r.started, r.stats})
+		infos = append(infos, RunInfo{r.id, r.pipeline, r.started, r.stats, r.chart})
 	}
 	return infos
 }
@@ -75,6 +75,7 @@ type RunInfo struct {
 	Pipeline string
 	Started  time.Time
 	Stats    func() Stats
+	Graph    func() string // a Mermaid flow chart, with a frame around what runs in one process
 }
 
 // RunID names a run: 128 random bits, in hex.
