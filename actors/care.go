@@ -29,7 +29,7 @@ func (s *stage) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child 
 	p, _ := message.(*piece)
 	if p == nil {
 		// Not user code: the worker's own handling of a message has failed.
-		s.run.fail(fmt.Errorf("stage %q: bug in a worker: %v", s.spec.Name, reason))
+		s.run.fail(s.spec, fmt.Errorf("stage %q: bug in a worker: %v", s.spec.Name, reason))
 		sup.StopChildren(child)
 		s.abort()
 		return
@@ -172,7 +172,7 @@ func (st *stageStats) overBudget(stage string, last *stages.ItemError) error {
 
 // doom fails the run at p: an ordered stage first hands on what comes before.
 func (s *stage) doom(p *piece, err error) {
-	s.run.fail(err)
+	s.run.fail(s.spec, err)
 	p.doom = true
 	if s.doomed == nil || p.before(s.doomed) {
 		s.doomed = p

@@ -24,7 +24,7 @@ type Run struct {
 	cfg    Config
 	graph  *plan.Graph
 	name   string          // among the runs of the system
-	ctx    context.Context // of all user code
+	ctx    context.Context // of all user code; what runs behind the last worker has its values only
 	cancel context.CancelFunc
 	base   time.Time
 	root   *actor.PID
@@ -41,9 +41,16 @@ type Run struct {
 	done chan struct{}
 
 	mu     sync.Mutex
-	causes []error // guarded by mu
+	causes []cause // guarded by mu
 
-	jobs jobs
+	jobs  jobs
+	hooks *hooks // nil: there are none around the stages
+}
+
+// A cause is why a run failed.
+type cause struct {
+	stage *plan.Stage // whose failure it is; nil: a mistake of this package
+	err   error
 }
 
 // Start runs g. It returns when the actors are there. ctx carries values for user code; its end is not watched.
@@ -59,11 +66,13 @@ func (s *System) Start(ctx context.Context, g *plan.Graph, cfg Config) *Run {
 			r.taps = append(r.taps, t)
 		}
 	}
+	r.hooks = newHooks(r)
 	r.outlet = newOutlet(r, g.Stages[g.Outlet.Stage], edges[g.Outlet.Stage])
 	props := r.props(func(box *mailbox) actor.Actor { return &root{run: r, box: box, edges: edges} })
 	if _, err := s.sys.Root.SpawnNamed(props, r.name); err != nil {
 		panic(err) // the name is ours alone
 	}
+	r.hooks.start()
 	return r
 }
 
@@ -78,9 +87,9 @@ func (r *Run) props(make func(*mailbox) actor.Actor) *actor.Props {
 		actor.WithMailbox(func() actor.Mailbox { return box }))
 }
 
-// goroutineEnded ends the run with its last goroutine, which is the root's.
+// goroutineEnded ends the run with its last goroutine, which is the root's, or that of the hooks.
 func (r *Run) goroutineEnded() {
-	if r.live.Add(-1) > 0 {
+	if r.live.Add(-1) > 0 || r.hooks.end() {
 		return
 	}
 	r.cancel()
@@ -102,18 +111,21 @@ func (r *Run) closeFailed(a *worker, err error) {
 	r.event(CloseFailed{Stage: a.s.spec.Name, Worker: a.work.Place.Worker, Err: err})
 }
 
-// fail notes why the run is not complete.
-func (r *Run) fail(err error) {
+// fail notes why the run is not complete: s has failed.
+func (r *Run) fail(s *plan.Stage, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.causes = append(r.causes, err)
+	r.causes = append(r.causes, cause{s, err})
 }
 
 // Causes returns why the run failed, in order of time; nothing if it has not.
-func (r *Run) Causes() []error {
+func (r *Run) Causes() (errs []error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]error(nil), r.causes...)
+	for _, c := range r.causes {
+		errs = append(errs, c.err)
+	}
+	return errs
 }
 
 // Outlet returns the door by which items leave.
@@ -199,6 +211,6 @@ func (a *root) spawn(c actor.Context) {
 // HandleFailure: a stage actor that panics is a mistake of ours. Its ledger is gone with it, so a restart would lose
 // items silently: the run ends with the error instead.
 func (a *root) HandleFailure(_ *actor.ActorSystem, _ actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, _ any) {
-	a.run.fail(fmt.Errorf("actors: bug in %s: %v", child.Id, reason))
+	a.run.fail(nil, fmt.Errorf("actors: bug in %s: %v", child.Id, reason))
 	a.run.outlet.finish()
 }

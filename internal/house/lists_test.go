@@ -20,6 +20,7 @@ func lists() house.Lists {
 		Goroutines: map[string]string{
 			"codecs/codectest/rules.go": "the suite uses a codec from several goroutines at once, and waits for them",
 			"actors/mailbox.go":         "an actor is one goroutine, and its mailbox is what starts and parks it",
+			"actors/hooks.go":           "hooks around stages are user code, which no actor may run",
 			"actors/worker.go":          "a user's Close may end its goroutine, which must not be the actor's",
 			"supervisor/herald.go":      "the herald tells events to a listener that may be slow",
 		},
