@@ -124,14 +124,13 @@ type hooked[In, Out any] struct {
 	holds bool
 	check func() error
 
-	// Of the item at hand.
-	succeeded bool        // Process has returned, without an error
-	dropped   bool        // a hook has taken an error away
-	death     *PanicError // Process, or a hook inside, has not returned
+	succeeded bool        // Process has returned for the item at hand, without an error
+	dropped   bool        // a hook has taken an error of it away
+	death     *PanicError // Process, or a hook inside, has not returned: the last that happens here
 }
 
 func (h *hooked[In, Out]) Process(ctx context.Context, v In, emit func(Out) bool) error {
-	h.succeeded, h.dropped, h.death = false, false, nil
+	h.succeeded, h.dropped = false, false
 	it := Item{StageInfo: h.info, ID: ItemID(ctx), Attempt: Attempt(ctx), value: v}
 	err := h.within(ctx, h.hooks, &it, v, emit)
 	if err == nil && h.dropped {
@@ -171,7 +170,7 @@ func (h *hooked[In, Out]) within(ctx context.Context, hooks []Hook, it *Item, v 
 	err := h.within(ctx, hooks[1:], it, v, emit)
 	returned = true
 	left := exit(ctx, *it, err)
-	h.dropped = left == nil && (h.dropped || err != nil)
+	h.dropped = h.dropped || left == nil && err != nil
 	return left
 }
 

@@ -22,7 +22,7 @@ func TestAnItemThatAHookFailsOrDropsIsNotHeld(t *testing.T) {
 					hit := func(v int64) bool { return v%int64(every) == 0 || v >= 300 && v < 330 }
 					got, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[[]int] {
 						g.Hook(onExit(func(it stages.Item, err error) error {
-							if drop {
+							if _, died := err.(*stages.PanicError); drop && !died {
 								return nil
 							}
 							return err
@@ -30,6 +30,9 @@ func TestAnItemThatAHookFailsOrDropsIsNotHeld(t *testing.T) {
 						g.Hook(onExit(func(it stages.Item, err error) error {
 							if hit(it.ID.Index) {
 								return errBad
+							}
+							if it.ID.Index%13 == 4 && it.Attempt == 1 {
+								panic("once")
 							}
 							return err
 						}))
@@ -39,21 +42,48 @@ func TestAnItemThatAHookFailsOrDropsIsNotHeld(t *testing.T) {
 						t.Fatal(err)
 					}
 					var want []int
+					deaths := int64(0)
 					for v := range n {
 						if !hit(int64(v)) {
 							want = append(want, v)
+							if v%13 == 4 {
+								deaths++
+							}
 						}
 					}
 					checkBatches(t, got, want, size)
 					gone := int64(n - len(want))
 					if st := s.Stages[1]; drop && (s.Filtered != gone || st.Filtered != gone || s.Failed != 0) || !drop && (s.Failed != gone || st.Failed != gone || s.Filtered != 0) ||
-						s.Delivered != n-gone || st.Retries != 0 || st.Restarts != gone {
-						t.Errorf("%d are gone: %+v", gone, s)
+						s.Delivered != n-gone || st.Retries != deaths || st.Restarts != gone+deaths {
+						t.Errorf("%d are gone, %d deaths: %+v", gone, deaths, s)
 					}
 				})
 			}
 		}
 	}
+}
+
+// A worker that does not hold the item has no need to be replaced.
+func TestAnItemThatNeverCameIntoABatchCostsNoWorker(t *testing.T) {
+	got, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[[]int] {
+		g.Hook(onExit(func(it stages.Item, err error) error {
+			if numbered(it, 3) {
+				return nil
+			}
+			return err
+		}))
+		g.Hook(stages.Hook{ItemEnter: func(_ context.Context, it stages.Item) error {
+			if numbered(it, 1) || numbered(it, 3) {
+				return errBad
+			}
+			return nil
+		}})
+		return stages.Batch(stages.Source(g, "ints", ints(6)), "batch", 2, stages.OnError(stages.Skip(1)))
+	}))
+	if err != nil || s.Restarts != 0 || s.Failed != 1 || s.Filtered != 1 {
+		t.Errorf("%v, %+v", err, s)
+	}
+	checkBatches(t, got, []int{0, 2, 4, 5}, 2)
 }
 
 // checkBatches checks that got is want, cut into slices of size.

@@ -324,6 +324,48 @@ func TestDroppedItemsAreNoFailures(t *testing.T) {
 	}
 }
 
+// An item that is dropped is finished: workers that died on the way to it are not lost in a row.
+func TestADropEndsARowOfDeaths(t *testing.T) {
+	_, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[int] {
+		g.Hook(onExit(func(it stages.Item, err error) error {
+			if it.Attempt == 1 {
+				return err
+			}
+			return nil
+		}))
+		return stages.Map(stages.Source(g, "ints", ints(20)), "f", func(ctx context.Context, v int) (int, error) {
+			if stages.Attempt(ctx) == 1 {
+				panic("once")
+			}
+			return v, errBad
+		})
+	}))
+	if err != nil || s.Filtered != 20 || s.Restarts != 20 {
+		t.Errorf("%v, %+v", err, s)
+	}
+}
+
+// It counts among the items of which a fraction may fail.
+func TestADropIsAFinishedItem(t *testing.T) {
+	_, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[int] {
+		g.Hook(onExit(func(it stages.Item, err error) error {
+			if it.ID.Index%20 == 0 {
+				return err
+			}
+			return nil
+		}))
+		return stages.Map(stages.Source(g, "ints", ints(200)), "f", func(_ context.Context, v int) (int, error) {
+			if v%2 == 0 {
+				return 0, errBad
+			}
+			return v, nil
+		}, stages.OnError(stages.Skip(stages.Fraction(0.08))))
+	}))
+	if err != nil || s.Failed != 10 || s.Filtered != 90 {
+		t.Errorf("%v, %+v", err, s)
+	}
+}
+
 func TestOutputsAreNotVisibleBeforeItemExit(t *testing.T) {
 	for name, c := range map[string]struct {
 		opts    []stages.FlatMapOption
@@ -399,14 +441,16 @@ func TestADeathOfTheFunctionStands(t *testing.T) {
 		for what, exit := range map[string]func(){"returns nil": func() {}, "panics": func() { panic("hook") }} {
 			t.Run(name+" and ItemExit "+what, func(t *testing.T) {
 				calls, outside := 0, 0
+				var inside error
 				_, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[int] {
 					g.Hook(onExit(func(_ stages.Item, err error) error {
-						if _, ok := err.(*stages.PanicError); ok {
+						if err != nil && err == inside { // the same one, whatever happens in between
 							outside++
 						}
 						return err
 					}))
 					g.Hook(onExit(func(_ stages.Item, err error) error {
+						inside = err
 						if p, ok := errors.AsType[*stages.PanicError](err); !ok || !strings.Contains(err.Error(), name) || !strings.Contains(p.Stack, "itemhook_test.go") {
 							t.Errorf("got %v", err)
 						}

@@ -69,6 +69,7 @@ func TestStageHooksAreCalledOnceAroundEverything(t *testing.T) {
 			out = stages.Filter(out, "filtered", func(context.Context, int) (bool, error) { return false, nil })
 			out = stages.Map(out, "idle", same)
 			g.Hook(d.stages("inner", nil))
+			g.Hook(onExit(func(_ stages.Item, err error) error { return err })) // a worker with hooks is closed, too
 			return out
 		})
 		if got, _, err := collect(t, p); err != nil || len(got) != 0 {

@@ -76,11 +76,16 @@ func TestStageHooksOfARunThatIsStopped(t *testing.T) {
 }
 
 // Deploy does not wait for StageEnter. A run that is stopped in one enters no further stage, leaves those it has entered,
-// and has not failed.
+// and has not failed; an error that has nothing to do with it is told.
 func TestARunThatIsStoppedWhileItsStagesAreEntered(t *testing.T) {
-	for name, returned := range map[string]func(ctx context.Context) error{
-		"nil":               func(context.Context) error { return nil },
-		"the context's end": func(ctx context.Context) error { return ctx.Err() },
+	for name, c := range map[string]struct {
+		returned func(ctx context.Context) error
+		told     string
+		events   int
+	}{
+		"nil":               {func(context.Context) error { return nil }, "<nil>", 0},
+		"the context's end": {func(ctx context.Context) error { return ctx.Err() }, "<nil>", 0},
+		"another error":     {func(context.Context) error { return errBad }, `stage "f": StageEnter: bad`, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -92,7 +97,7 @@ func TestARunThatIsStoppedWhileItsStagesAreEntered(t *testing.T) {
 						}
 						<-ctx.Done()
 						d.note("told to end")
-						return returned(ctx)
+						return c.returned(ctx)
 					},
 				}, d.stages("inner", nil)), supervisor.Config{})
 				time.Sleep(time.Hour)
@@ -101,11 +106,18 @@ func TestARunThatIsStoppedWhileItsStagesAreEntered(t *testing.T) {
 					t.Error(err)
 				}
 				d.check(t, "outer enters ints", "inner enters ints", "outer enters f", "told to end",
-					"outer exits f: <nil>", "inner exits ints: <nil>", "outer exits ints: <nil>")
+					"outer exits f: "+c.told, "inner exits ints: <nil>", "outer exits ints: <nil>")
+				if err := run.Wait(t.Context()); err != supervisor.ErrStopped {
+					t.Error(err)
+				}
+				events := 0
 				for e := range run.Events(t.Context()) {
 					if _, ok := e.(supervisor.HookFailed); ok {
-						t.Error(e)
+						events++
 					}
+				}
+				if events != c.events {
+					t.Errorf("%d events", events)
 				}
 				if err := run.Err(); err != supervisor.ErrStopped {
 					t.Error(err)
