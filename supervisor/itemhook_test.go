@@ -472,6 +472,40 @@ func TestADeathOfTheFunctionStands(t *testing.T) {
 	}
 }
 
+// Not even an ItemExit that ends its goroutine while that unwinds: the hooks outside are still called, with the same
+// error, and the item has had its attempt.
+func TestAnItemExitThatEndsAnUnwindingGoroutine(t *testing.T) {
+	for name, die := range map[string]func(){"panic": func() { panic("mine") }, "Goexit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			var inside error
+			outside := 0
+			got, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[int] {
+				g.Hook(onExit(func(_ stages.Item, err error) error {
+					if err != nil && err == inside {
+						outside++
+					}
+					return err
+				}))
+				g.Hook(onExit(func(_ stages.Item, err error) error {
+					if inside = err; err != nil {
+						runtime.Goexit()
+					}
+					return nil
+				}))
+				return stages.Map(stages.Source(g, "ints", ints(5)), "f", func(_ context.Context, v int) (int, error) {
+					if v == 2 {
+						die()
+					}
+					return v, nil
+				}, stages.OnError(stages.Skip(1)))
+			}))
+			if err != nil || len(got) != 4 || s.Failed != 1 || s.Restarts != 3 || outside != 3 {
+				t.Errorf("%v, %v, %d outside, %+v", err, got, outside, s)
+			}
+		})
+	}
+}
+
 // Hooks see what the stage itself has against an attempt.
 func TestHooksSeeTheStagesOwnErrors(t *testing.T) {
 	for name, c := range map[string]struct {
