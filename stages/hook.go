@@ -92,12 +92,14 @@ func (g *Graph) split() (around []plan.Hook) {
 	return around
 }
 
-// hook puts hooks around the kernel's worker. check returns what the kernel has against the outputs of the item at
-// hand, of which Process has returned no error: hooks are to see that, too. ctx is that of the incarnation.
-func (k *kernel[In, Out]) hook(ctx context.Context, hooks []Hook, check func() error) {
-	if len(hooks) > 0 {
-		k.worker = &hooked[In, Out]{Worker: k.worker, hooks: hooks, info: Where(ctx), holds: k.stage.Holds, check: check}
+// withHooks returns w with the graph's hooks around it: w itself if there are none. Every kernel calls its worker
+// through it. check returns what the kernel has against the outputs of the item at hand, of which Process has returned
+// no error: hooks are to see that, too. ctx is that of the incarnation.
+func withHooks[In, Out any](ctx context.Context, g *Graph, s *plan.Stage, w Worker[In, Out], check func() error) Worker[In, Out] {
+	if len(g.aroundItems) == 0 {
+		return w
 	}
+	return &hooked[In, Out]{Worker: w, hooks: g.aroundItems, info: Where(ctx), holds: s.Holds, check: check}
 }
 
 // tooMany is the check of a kernel that collects what an item emits.

@@ -106,14 +106,14 @@ func attach[In, Out any](in Stream[In], k Kind[In, Out], d *draft) Stream[Out] {
 		}
 		if s.Streaming {
 			k := newStreamKernel(w, s)
-			k.hook(ctx, g.aroundItems, k.tooFew)
+			k.worker = withHooks(ctx, g, s, w, k.tooFew)
 			return k, nil
 		}
 		if one, ok := w.(OneToOne[In, Out]); ok && s.Timeout == 0 && len(g.aroundItems) == 0 {
 			return newOneToOneKernel(one, s), nil
 		}
 		k := newKernel(w, s)
-		k.hook(ctx, g.aroundItems, k.tooMany)
+		k.worker = withHooks(ctx, g, s, w, k.tooMany)
 		return k, nil
 	}
 	return Stream[Out]{g, g.add(d, in.port)}
@@ -153,14 +153,14 @@ func AttachSerial[In, Out any](in Stream[In], name string, k SerialKind[In, Out]
 			if err != nil {
 				return nil, err
 			}
-			k.hook(ctx, g.aroundItems, k.tooMany)
+			k.worker = withHooks(ctx, g, s, w, k.tooMany)
 			return k, nil
 		}
 		if err := noFlusher[Out](w, s, "its SerialKind does not say Holds"); err != nil {
 			return nil, err
 		}
 		k := newKernel(w, s)
-		k.hook(ctx, g.aroundItems, k.tooMany)
+		k.worker = withHooks(ctx, g, s, w, k.tooMany)
 		return k, nil
 	}
 	return Stream[Out]{g, g.add(d, in.port)}
