@@ -324,7 +324,7 @@ func (m *mixer) skip(epoch int) {
 
 // fail ends the run.
 func (m *mixer) fail(err error) {
-	m.run.fail(fmt.Errorf("stage %q: %w", m.spec.Name, err))
+	m.run.fail(m.spec, fmt.Errorf("stage %q: %w", m.spec.Name, err))
 	m.end(true)
 }
 

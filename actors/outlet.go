@@ -51,10 +51,17 @@ func (o *Outlet) put(c plan.Chunk) {
 
 // finish is called by the last stage, behind its last chunk.
 func (o *Outlet) finish() {
+	if o.run.hooks == nil { // else they say when nothing comes any more: an error may
+		o.end()
+	}
+	o.run.conclude()
+}
+
+// end says that nothing comes any more.
+func (o *Outlet) end() {
 	o.mu.Lock()
 	o.ended = true
 	o.release()
-	o.run.conclude()
 }
 
 // close ends the outlet now: what waits in it is dropped.

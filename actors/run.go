@@ -27,7 +27,7 @@ type Run struct {
 	cfg    Config
 	graph  *plan.Graph
 	name   string          // among the runs of the system
-	ctx    context.Context // of all user code, and of the labels of all goroutines
+	ctx    context.Context // of all user code, and of the labels of all goroutines; what runs behind the last worker has its values only
 	cancel context.CancelFunc
 	base   time.Time
 	root   *actor.PID
@@ -45,10 +45,17 @@ type Run struct {
 	live atomic.Int64 // goroutines of actors, those that have not been started included
 
 	mu     sync.Mutex
-	causes []error  // guarded by mu
+	causes []cause  // guarded by mu
 	mixers []*mixer // guarded by mu: merges with epochs of their own
 
-	jobs jobs
+	jobs  jobs
+	hooks *hooks // nil: there are none around the stages
+}
+
+// A cause is why a run failed.
+type cause struct {
+	stage *plan.Stage // whose failure it is; nil: a mistake of this package
+	err   error
 }
 
 // Start runs g. It returns when the actors are there. ctx carries values for user code; its end is not watched.
@@ -83,10 +90,12 @@ func (s *System) Start(ctx context.Context, g *plan.Graph, cfg Config) *Run {
 			r.findUnmixed(sp, seen)
 		}
 	}
+	r.hooks = newHooks(r)
 	props := r.props(func(box *mailbox) actor.Actor { return &root{run: r, box: box, edges: edges} })
 	if _, err := s.sys.Root.SpawnNamed(props, r.name); err != nil {
 		panic(err) // the name is ours alone
 	}
+	r.hooks.start()
 	return r
 }
 
@@ -119,9 +128,9 @@ func (r *Run) props(make func(*mailbox) actor.Actor) *actor.Props {
 		actor.WithMailbox(func() actor.Mailbox { return box }))
 }
 
-// goroutineEnded ends the run with its last goroutine, which is the root's.
+// goroutineEnded ends the run with its last goroutine, which is the root's, or that of the hooks.
 func (r *Run) goroutineEnded() {
-	if r.live.Add(-1) > 0 {
+	if r.live.Add(-1) > 0 || r.hooks.end() {
 		return
 	}
 	r.cancel()
@@ -148,11 +157,11 @@ func (r *Run) ownEpochs() []*mixer {
 	return r.mixers
 }
 
-// fail notes why the run is not complete.
-func (r *Run) fail(err error) {
+// fail notes why the run is not complete: s has failed.
+func (r *Run) fail(s *plan.Stage, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.causes = append(r.causes, err)
+	r.causes = append(r.causes, cause{s, err})
 	for _, t := range r.taps { // branches that have nothing to do with it end, too
 		t.fail()
 	}
@@ -166,10 +175,13 @@ func (r *Run) streamEnded() {
 }
 
 // Causes returns why the run failed, in order of time; nothing if it has not.
-func (r *Run) Causes() []error {
+func (r *Run) Causes() (errs []error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]error(nil), r.causes...)
+	for _, c := range r.causes {
+		errs = append(errs, c.err)
+	}
+	return errs
 }
 
 // Outlet returns the door by which items leave.
@@ -262,6 +274,6 @@ func (a *root) spawn(c actor.Context) {
 // HandleFailure: a stage actor that panics is a mistake of ours. Its ledger is gone with it, so a restart would lose
 // items silently: the run ends with the error instead.
 func (a *root) HandleFailure(_ *actor.ActorSystem, _ actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, _ any) {
-	a.run.fail(fmt.Errorf("actors: bug in %s: %v", child.Id, reason))
+	a.run.fail(nil, fmt.Errorf("actors: bug in %s: %v", child.Id, reason))
 	a.run.outlet.finish()
 }

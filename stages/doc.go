@@ -24,6 +24,11 @@
 // once per worker (MapWith). A closure over a variable that has another value there cannot be seen from outside; this
 // rule is the one thing that the user of this package has to keep.
 //
+// # Hooks
+//
+// What concerns every stage of a graph, such as timing, tracing or a rule about errors, is a Hook: code around stages and
+// around items, given to Graph.Hook in the build function. What concerns one stage is a function around its function.
+//
 // # Concurrency
 //
 // A stage works on Mailbox(n) items at once, so the function given to it is called by n goroutines at once. State
@@ -34,7 +39,7 @@
 //
 // A mistake in a definition never panics: With collects all of them and Deploy returns them, each a *DefinitionError
 // with stage, file and line. An error returned by a user's function concerns one item: see OnError. A panic is an
-// error with a stack (*PanicError) that also costs its worker.
+// error with a stack (*PanicError) that also costs its worker. A Hook sees an item's error first, and may change it.
 //
 // # What a pipeline can hold
 //

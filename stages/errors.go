@@ -97,15 +97,18 @@ func (e *PanicError) Error() string { return "panic: " + e.Value }
 // A HungError is a function that ignored its context. It is ErrHung.
 type HungError struct {
 	Stage  string
-	Worker int
+	Worker int    // negative: it is not a worker's, but a StageEnter or StageExit
 	Task   string // of a background task, which has no stage; "" otherwise
 	Stack  string // of the function's goroutine, and of those that it has started
 }
 
-// Error names stage and worker, or the task.
+// Error names stage and worker, if it is a worker's, or the task.
 func (e *HungError) Error() string {
-	if e.Task != "" {
+	switch {
+	case e.Task != "":
 		return fmt.Sprintf("task %q does not return", e.Task)
+	case e.Worker < 0:
+		return fmt.Sprintf("stage %q: its hook does not return", e.Stage)
 	}
 	return fmt.Sprintf("stage %q: worker %d does not return", e.Stage, e.Worker)
 }

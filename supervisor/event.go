@@ -75,6 +75,13 @@ type (
 		Worker int
 		Err    error
 	}
+	// HookFailed says that a StageEnter or StageExit returned an error, or panicked. The run fails with it, unless it was
+	// stopped before.
+	HookFailed struct {
+		EventInfo
+		Stage string
+		Err   error
+	}
 	// StageHung names a function that ignores its context: Stop has waited for it as long as it may.
 	StageHung struct {
 		EventInfo

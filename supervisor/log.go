@@ -102,6 +102,10 @@ func describe(e Event) entry {
 		d.level, d.message = slog.LevelWarn, "close failed"
 		d.add(slog.String("stage", e.Stage), slog.Int("worker", e.Worker))
 		d.err(e.Err)
+	case HookFailed:
+		d.level, d.message = slog.LevelWarn, "hook failed"
+		d.add(slog.String("stage", e.Stage))
+		d.err(e.Err)
 	case StageHung:
 		d.level, d.message = slog.LevelError, "function does not return"
 		d.add(slog.String("stage", e.Stage), slog.Int("worker", e.Err.Worker), slog.String("stack", e.Err.Stack))

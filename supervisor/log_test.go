@@ -83,6 +83,11 @@ func every() []struct {
 			`level=WARN msg="close failed" pipeline=thumbs run=c0ffee stage=decode worker=2 err="no luck"`,
 		},
 		{
+			"hook failed", supervisor.HookFailed{EventInfo: info, Stage: "decode", Err: cause},
+			`{"level":"warn","pipeline":"thumbs","run":"c0ffee","stage":"decode","err":"no luck","message":"hook failed"}`,
+			`level=WARN msg="hook failed" pipeline=thumbs run=c0ffee stage=decode err="no luck"`,
+		},
+		{
 			"item retried", supervisor.ItemRetried{EventInfo: info, Stage: "decode", Item: item, Attempt: 2, Err: cause},
 			`{"level":"info","pipeline":"thumbs","run":"c0ffee","stage":"decode","item":"list/1/42.3","attempt":2,"err":"no luck","message":"item retried"}`,
 			`level=INFO msg="item retried" pipeline=thumbs run=c0ffee stage=decode item=list/1/42.3 attempt=2 err="no luck"`,

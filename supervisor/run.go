@@ -78,6 +78,8 @@ func (r *run) observe(e actors.Event) {
 		r.event(ItemRetried{i, e.Stage, e.Item, e.Attempt, e.Err})
 	case actors.CloseFailed:
 		r.event(CloseFailed{i, e.Stage, e.Worker, e.Err})
+	case actors.HookFailed:
+		r.event(HookFailed{i, e.Stage, e.Err})
 	case actors.Failed:
 		r.mu.Lock()
 		if r.failures = append(r.failures, e.Err); len(r.failures) > maxFailures {
@@ -215,7 +217,7 @@ func (r *run) Drain() {
 // Stop ends the run now: contexts are cancelled, sources are not pulled again. It blocks until everything is released,
 // at most Config.Grace, and returns nil, or a *stages.HungError for each function and each background task that does not
 // return. It has no context, to be right in a defer behind one that has been cancelled. Stop may be called at any time,
-// again, and by several goroutines; but not by a stage's function, or a task, which it would wait for: that one calls
+// again, and by several goroutines; but not by a stage's function, a hook, or a task, which it would wait for: that one calls
 // Drain, or go run.Stop().
 func (r *run) Stop() error {
 	r.stop(ErrStopped)

@@ -24,6 +24,7 @@ func lists() house.Lists {
 			"stages/stagetest/origin.go": "an origin under test may never return, and must be told from one that does",
 			"supervisor/task.go":         "a background task runs beside the run that it belongs to",
 			"supervisor/herald.go":       "the herald tells events to a listener that may be slow",
+			"actors/hooks.go":            "hooks around stages are user code, which no actor may run",
 		},
 		// "file function": helpers that are called from inside bubbles only; "file": programs that measure real time.
 		Sleeps: map[string]string{
