@@ -40,6 +40,7 @@ type mixer struct {
 	sup     actor.Supervisor
 	fails   int // of the function of a MergeFunc, in a row
 	ids     plan.IDs
+	joined  []plan.Part
 	parts   []plan.Chunk // this and the following are scratch
 	places  []int
 	cursors []*plan.Cursor
