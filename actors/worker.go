@@ -72,8 +72,8 @@ func (a *worker) Receive(c actor.Context) {
 func (a *worker) do(p *piece) {
 	w := &a.work
 	w.In, w.Next, w.First, w.To = nil, p.from, p.from, p.to
-	w.Attempt, w.Replays, w.Resume, w.Flush = p.attempt+1, p.replays, p.resume, p.flush
-	w.Err, w.Flushing, w.Dropped, w.Open = nil, false, 0, plan.Partial{}
+	w.Attempt, w.Replays, w.Resume, w.Flush, w.Until, w.Alone = p.attempt+1, p.replays, p.resume, p.flush, p.until, p.alone
+	w.Err, w.Flushing, w.Dropped, w.Gone, w.Unsure, w.Open = nil, false, 0, p.gone[:0], 0, plan.Partial{}
 	a.piece = p
 	p.unopened = a.kernel == nil
 	begun := a.s.run.clock()
@@ -96,7 +96,7 @@ func (a *worker) do(p *piece) {
 		p.unopened = false
 	}
 	if p.lot != nil {
-		w.In = p.lot.chunk
+		w.In, w.Number = p.lot.chunk, p.lot.first
 	}
 	w.Out = a.s.spec.Pool.Get(max(p.items(), 1))
 	w.Yield.Store(false)
@@ -104,7 +104,7 @@ func (a *worker) do(p *piece) {
 	a.kernel.Run(a.ctx, w)
 	clean = true
 	p.busy = a.s.run.clock() - begun - a.waited
-	p.died = false
+	p.died, p.unsure = false, false
 	p.fatal, p.canceled, p.err = plan.Examine(w.Err)
 	a.report(p)
 }
@@ -130,7 +130,7 @@ func (a *worker) rescue(p *piece, r any) {
 	if a.kernel != nil {
 		a.kernel.Rescue(w)
 	}
-	p.fatal, p.canceled = false, false
+	p.fatal, p.canceled, p.unsure = false, false, false
 	if open, ok := r.(*openError); ok {
 		fatal, canceled, err := plan.Examine(open.err)
 		p.err, p.died, p.fatal, p.canceled = fmt.Errorf("open: %w", err), true, fatal, canceled
@@ -141,7 +141,11 @@ func (a *worker) rescue(p *piece, r any) {
 		value = fmt.Sprint(r)
 	}
 	e := &stages.PanicError{Stage: a.s.spec.Name, Value: value, Stack: userStack()}
-	if w.In != nil && w.Next < w.To && !w.Flushing && !p.unopened {
+	switch {
+	case w.In == nil || w.Next >= w.To || w.Flushing || p.unopened: // no item's
+	case w.Unsure > w.Next+1:
+		p.unsure, p.alone = true, max(p.alone, w.Unsure)
+	default:
 		e.Item = stages.IDOf(a.s.run.graph, w.In.Head().IDs.At(w.Next))
 	}
 	p.err, p.died = e, true
@@ -151,9 +155,13 @@ func (a *worker) rescue(p *piece, r any) {
 func (a *worker) report(p *piece) {
 	w := &a.work
 	p.work.Store(nil)
-	p.reached, p.held, p.dropped, p.open, p.flushing = w.Next, w.Held, w.Dropped, w.Open, w.Flushing
+	p.reached, p.held, p.gone, p.dropped, p.open, p.flushing = w.Next, w.Held, w.Gone, w.Dropped, w.Open, w.Flushing
 	p.out = w.Out
-	w.In, w.Out = nil, nil
+	w.In, w.Out, w.Gone = nil, nil, nil
+	if err := w.CloseErr; err != nil {
+		w.CloseErr = nil
+		a.s.run.closeFailed(a, err)
+	}
 	a.stalled = a.s.spec.Serial && (p.err != nil || p.reached < p.to)
 	a.s.run.account.Add(&a.tally)
 	a.piece = nil

@@ -14,6 +14,7 @@ type Chunk interface {
 	Room() int // items that can be appended without a new array
 	Head() *Head
 	Append(src Chunk, from, to int) // copies items and identities; src is of the same type
+	Forget(i int)                   // lets go of what item i refers to; its place and its identity stay
 	Bytes() int64                   // of all items, where their size is known; otherwise 0
 	Free()                          // back to the pool it came from
 }
@@ -60,6 +61,14 @@ func (c *Of[T]) Append(src Chunk, from, to int) {
 	s := src.(*Of[T])
 	c.Items = append(c.Items, s.Items[from:to]...)
 	c.head.IDs.Range(&s.head.IDs, from, to)
+}
+
+// Forget lets go of what item i refers to.
+func (c *Of[T]) Forget(i int) {
+	if !c.flat {
+		var zero T
+		c.Items[i] = zero
+	}
 }
 
 // Bytes returns the size of all items, or 0 if the type has no known size.
