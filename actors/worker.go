@@ -25,6 +25,8 @@ type worker struct {
 	cancel context.CancelFunc
 	job    *job
 
+	worked, made int // inputs and outputs of the last piece, unless the stage is Streaming
+
 	self, parent *actor.PID
 	piece        *piece
 	waited       time.Duration // of the piece's time, for room
@@ -98,15 +100,26 @@ func (a *worker) do(p *piece) {
 	if p.lot != nil {
 		w.In, w.Number = p.lot.chunk, p.lot.first
 	}
-	w.Out = a.s.spec.Pool.Get(max(p.items(), 1))
+	w.Out = a.s.spec.Pool.Get(a.room(p.items()))
 	w.Yield.Store(false)
 	p.work.Store(w)
 	a.kernel.Run(a.ctx, w)
 	clean = true
+	if w.Parts == nil {
+		a.worked, a.made = w.Next-p.from, w.Out.Len()
+	}
 	p.busy = a.s.run.clock() - begun - a.waited
 	p.died, p.unsure = false, false
 	p.fatal, p.canceled, p.err = plan.Examine(w.Err)
 	a.report(p)
+}
+
+// room is how many outputs are to be expected of n items. A chunk that has to grow is not pooled again.
+func (a *worker) room(n int) int {
+	if a.worked > 0 {
+		n = (n*a.made + a.worked - 1) / a.worked
+	}
+	return max(n, 1)
 }
 
 // An openError is the reason of an incarnation that could not be opened.

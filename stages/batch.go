@@ -28,14 +28,21 @@ type batcher[T any] struct {
 }
 
 func (b *batcher[T]) Process(ctx context.Context, v T, emit func([]T) bool) error {
+	_, err := b.Collect(ctx, []T{v}, emit)
+	return err
+}
+
+// Collect implements Collector.
+func (b *batcher[T]) Collect(_ context.Context, items []T, emit func([]T) bool) (int, error) {
 	if b.held == nil {
 		b.held = make([]T, 0, min(b.size, 1024)) // a huge batch grows as it fills
 	}
-	if b.held = append(b.held, v); len(b.held) == b.size {
+	n := min(len(items), b.size-len(b.held))
+	if b.held = append(b.held, items[:n]...); len(b.held) == b.size {
 		emit(b.held)
 		b.held = nil
 	}
-	return nil
+	return n, nil
 }
 
 func (b *batcher[T]) Held() int { return len(b.held) }
@@ -57,6 +64,11 @@ func Unbatch[T any](in Stream[[]T], name string) Stream[T] {
 }
 
 type unbatcher[T any] struct{}
+
+// Func implements OneToMany.
+func (unbatcher[T]) Func() func(context.Context, []T) ([]T, error) {
+	return func(_ context.Context, batch []T) ([]T, error) { return batch, nil }
+}
 
 func (unbatcher[T]) Process(_ context.Context, batch []T, emit func(T) bool) error {
 	for _, v := range batch {

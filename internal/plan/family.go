@@ -34,8 +34,24 @@ func (a *Account) Settled() (delivered, filtered, failed int64) {
 	return a.delivered.Load(), a.filtered.Load(), a.failed.Load()
 }
 
-// A Tally collects fates in one goroutine, to be added to an Account now and then.
-type Tally struct{ delivered, filtered, failed int64 }
+// A Tally collects fates in one goroutine, to be added to an Account now and then. Families are made there too.
+type Tally struct {
+	delivered, filtered, failed int64
+
+	slab []Family // not used yet
+}
+
+// slabSize is how many families are allocated at once. A slab lives as long as one of them.
+const slabSize = 16
+
+func (t *Tally) family() *Family {
+	if len(t.slab) == 0 {
+		t.slab = make([]Family, slabSize)
+	}
+	f := &t.slab[0]
+	t.slab = t.slab[1:]
+	return f
+}
 
 // Add adds t to the account and empties it.
 func (a *Account) Add(t *Tally) {
@@ -48,7 +64,7 @@ func (a *Account) Add(t *Tally) {
 	if t.failed > 0 {
 		a.failed.Add(t.failed)
 	}
-	*t = Tally{}
+	t.delivered, t.filtered, t.failed = 0, 0, 0
 }
 
 func (t *Tally) count(f Fate, n int64) {
@@ -90,6 +106,7 @@ func (t *Tally) settle(fam *Family, n int64, f Fate) {
 	fam.fate.Or(uint32(f))
 	if fam.alive.Add(-n) == 0 {
 		t.Settle(&fam.parents, 0, fam.parents.n, Fate(fam.fate.Load()))
+		fam.parents, fam.one[0] = IDs{}, Run{} // those that live on in its slab must not hold its ancestors'
 	}
 }
 
@@ -100,30 +117,31 @@ type Family struct {
 	fate    atomic.Uint32
 	parents IDs    // immutable once members exist
 	one     [1]Run // memory for a single run of parents
+	name    string // of members without parents: the path of the item at which they were made
 }
 
 // path is that of the first parent; it stands for all of them.
 func (f *Family) path() string {
 	if f.parents.n == 0 {
-		return f.one[0].id(0).Path // of the item at which its members were made
+		return f.name
 	}
 	return f.parents.runs[0].id(0).Path
 }
 
 // Kids appends the identities of the n outputs of parent to s. A single output goes on under the identity of its
-// parent; a family costs one allocation.
-func (s *IDs) Kids(parent Run, n int) {
+// parent. Families come from t.
+func (s *IDs) Kids(t *Tally, parent Run, n int) {
 	if n == 1 {
 		s.add(parent)
 		return
 	}
-	f := NewFamily(parent, int64(n))
+	f := NewFamily(t, parent, int64(n))
 	s.Members(f, 0, n)
 }
 
 // NewFamily returns a family of alive members with one parent.
-func NewFamily(parent Run, alive int64) *Family {
-	f := &Family{}
+func NewFamily(t *Tally, parent Run, alive int64) *Family {
+	f := t.family()
 	f.one[0] = parent
 	f.parents = IDs{f.one[:], 1}
 	f.alive.Store(alive)
@@ -145,13 +163,13 @@ func (s *IDs) Members(f *Family, from, n int) {
 // Merged appends the identities of n outputs that the items in parents have become together, and empties parents. A
 // single output has the identity of the first parent. at is the item during which they were made; it names outputs
 // that have no parents.
-func (s *IDs) Merged(parents *IDs, at Run, n int) {
+func (s *IDs) Merged(t *Tally, parents *IDs, at Run, n int) {
 	if parents.n == 1 {
-		s.Kids(parents.runs[0], n)
+		s.Kids(t, parents.runs[0], n)
 		parents.Reset()
 		return
 	}
-	f := &Family{}
+	f := t.family()
 	f.alive.Store(int64(n))
 	first, kids := at, true // an output without parents is named as a child of at
 	if parents.n > 0 {
@@ -159,7 +177,7 @@ func (s *IDs) Merged(parents *IDs, at Run, n int) {
 	}
 	switch len(parents.runs) {
 	case 0:
-		f.one[0] = at
+		f.name = at.id(0).Path // now: the item may be gone before they are
 	case 1:
 		f.one[0] = parents.runs[0]
 		f.parents = IDs{f.one[:], parents.n}
