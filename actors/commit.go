@@ -24,7 +24,7 @@ func (s *stage) returned(p *piece) {
 			d.open()
 		}
 	}
-	if n > 0 && p.replays == 0 {
+	if n > 0 && p.replays == 0 || len(p.gone) > 0 {
 		s.inARow, s.flushFails = 0, 0
 	}
 	if s.spec.Serial && (p.err != nil || p.from < p.to) {

@@ -147,6 +147,23 @@ func attach[In, Out any](in Stream[In], k Kind[In, Out], d *draft) Stream[Out] {
 // AttachSerial is Attach for a SerialKind.
 func AttachSerial[In, Out any](in Stream[In], name string, k SerialKind[In, Out], opts ...SerialOption) Stream[Out] {
 	d := newDraft(name, k.Name, reflect.TypeFor[Out]())
+	d.constructor(k.Fault, k.Open == nil)
+	return attachSerial(in, d, k, opts, func(ctx context.Context, s *plan.Stage) (plan.Kernel, error) {
+		w, err := k.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if s.Holds {
+			return newSerialKernel(w, s)
+		}
+		if err := noFlusher[Out](w, s, "its SerialKind does not say Holds"); err != nil {
+			return nil, err
+		}
+		return newKernel(w, s), nil
+	})
+}
+
+func attachSerial[In, Out any](in Stream[In], d *draft, k SerialKind[In, Out], opts []SerialOption, open func(context.Context, *plan.Stage) (plan.Kernel, error)) Stream[Out] {
 	d.Serial, d.Holds, d.Stage.Ordered = true, k.Holds, true
 	if !k.Holds && (k.MaxWait != 0 || k.MaxHeld != 0) {
 		d.refuse("MaxWait and MaxHeld mean nothing to a %s, which holds no items back", k.Name)
@@ -163,24 +180,11 @@ func AttachSerial[In, Out any](in Stream[In], name string, k SerialKind[In, Out]
 	for _, o := range opts {
 		o.serial(d)
 	}
-	g := behind(in, name)
-	d.constructor(k.Fault, k.Open == nil)
+	g := behind(in, d.Name)
 	s := d.Stage
 	s.MaxOutputs = defaultOutputs
 	s.Pool = plan.NewPool[Out]()
-	s.Open = func(ctx context.Context) (plan.Kernel, error) {
-		w, err := k.Open(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if s.Holds {
-			return newSerialKernel(w, s)
-		}
-		if err := noFlusher[Out](w, s, "its SerialKind does not say Holds"); err != nil {
-			return nil, err
-		}
-		return newKernel(w, s), nil
-	}
+	s.Open = func(ctx context.Context) (plan.Kernel, error) { return open(ctx, s) }
 	return Stream[Out]{g, g.add(d, in.port)}
 }
 

@@ -30,6 +30,7 @@ func lists() house.Lists {
 		// "file name": what a hot path file uses off the item's way.
 		HotPath: map[string]string{
 			"stages/serial.go fmt.Errorf": "a worker that breaks its contract fails the run, once",
+			"stages/keyed.go fmt.Errorf":  "an aggregator that cannot be opened, or breaks its contract",
 		},
 		// "directory import": foreign types that users are meant to meet.
 		Surface: map[string]string{

@@ -100,6 +100,9 @@ func (s *IDs) Range(o *IDs, from, to int) {
 	}
 }
 
+// Append appends one identity, which a Cursor has returned.
+func (s *IDs) Append(r Run) { s.add(r) }
+
 // TakeFront moves the first n identities to dst.
 func (s *IDs) TakeFront(dst *IDs, n int) {
 	s.n -= n
