@@ -173,6 +173,46 @@ func TestAnItemThatIsHeldForLongLetsNothingPileUp(t *testing.T) {
 	}
 }
 
+// What is known of the items of a piece holds for its rest, too.
+func TestTheRestOfAPieceKeepsItsPast(t *testing.T) {
+	k := newKeeper(t, 1, 4)
+	k.feed()
+	k.s.service = pieceTime / 1000
+	p := k.s.cut()
+	p.alone, p.past = 7, past{3, time.Second}
+	k.s.service = 0
+	k.s.lost = append(k.s.lost, p)
+	k.s.recut()
+	rest := k.s.lost[0]
+	if rest.alone != 7 || rest.past != p.past || rest.from != p.to || p.items() != 1 {
+		t.Errorf("the rest is %+v", rest)
+	}
+	if again := k.s.replace(rest); again.alone != 7 || again.past != p.past {
+		t.Errorf("its replacement is %+v", again)
+	}
+}
+
+// While a flush is on its way, what it is to flush asks for no other.
+func TestOneFlushIsEnough(t *testing.T) {
+	k := newKeeper(t, 1, 4)
+	k.s.run.base = time.Now().Add(-3 * time.Hour)
+	k.feed()
+	k.s.keep(k.s.cut(), 1, 0)
+	k.s.kept.front().since = time.Hour
+	k.s.waitedFor()
+	k.s.watchHeld()
+	if k.s.holdTimer != nil || len(k.s.lost) != 1 {
+		t.Fatalf("%d flushes, and a timer: %t", len(k.s.lost), k.s.holdTimer != nil)
+	}
+	k.s.flushed(k.s.lost[0])
+	k.s.kept.front().since = 3 * time.Hour // the rest is of now
+	k.s.watchHeld()
+	if k.s.holdTimer == nil {
+		t.Error("nobody looks after what is still held")
+	}
+	k.s.holdTimer.Stop()
+}
+
 // BenchmarkKeep is what a piece of 100 items costs the ledger whose items are let go of as a batch lets go of them, or one
 // group after the other.
 func BenchmarkKeep(b *testing.B) {
