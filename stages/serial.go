@@ -16,7 +16,7 @@ type serialKernel[In, Out any] struct {
 	kernel[In, Out]
 	flusher   Flusher[Out]
 	collector Collector[In, Out] // nil if the worker is none
-	unsure    int                // while it collects: item behind those that it has been given
+	unsure    int                // item behind those that it has been given in one go, until they are accounted for
 	count     int                // of the items held
 	held      plan.IDs           // theirs, but for those since from
 	from      int                // item of the delivery from which on identities are not in held
@@ -76,7 +76,7 @@ func (k *serialKernel[In, Out]) items(ctx context.Context, w *plan.Work) {
 		if !k.account(w, i+n, n, made) {
 			break
 		}
-		i += n
+		i, k.unsure = i+n, 0
 		if k.count >= k.stage.MaxHeld && w.Err == nil {
 			k.remember(w, i)
 			w.Next = i
@@ -95,13 +95,13 @@ func (k *serialKernel[In, Out]) collect(ctx context.Context, w *plan.Work, items
 	}
 	k.unsure = w.Next + room
 	n, err := k.collector.Collect(ctx, items[:room], k.emit)
-	k.unsure = 0
-	switch emitted := len(k.buf) > k.mark || k.over; {
+	made := len(k.buf) - k.mark
+	switch emitted := made > 0 || k.over; {
 	case n < 0 || n > room || n == room && err != nil || n == 0 && err == nil && !emitted:
 		return 0, Fatal(fmt.Errorf("%T says that it has done %d of %d items, with the error %v", k.worker, n, room, err))
 	case err != nil && emitted:
 		return 0, Fatal(fmt.Errorf("%T has emitted something in a call that failed: %w", k.worker, err))
-	case k.over:
+	case k.over || made > k.stage.MaxOutputs:
 		return 0, Fatal(ErrTooMany)
 	}
 	return n, err
