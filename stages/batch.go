@@ -78,6 +78,7 @@ type packer[T any] struct {
 	size func(T) int
 	held []T
 	sum  int // of their sizes, less than max
+	last int // items in the last one: this one will have about as many
 }
 
 func (p *packer[T]) Process(ctx context.Context, v T, emit func([]T) bool) error {
@@ -111,11 +112,16 @@ func (p *packer[T]) Collect(_ context.Context, items []T, emit func([]T) bool) (
 	return len(items), nil
 }
 
-func (p *packer[T]) hold(v T, n int) { p.held, p.sum = append(p.held, v), p.sum+n }
+func (p *packer[T]) hold(v T, n int) {
+	if p.held == nil {
+		p.held = make([]T, 0, max(p.last, 1))
+	}
+	p.held, p.sum = append(p.held, v), p.sum+n
+}
 
 func (p *packer[T]) pack(emit func([]T) bool) {
 	emit(p.held)
-	p.held, p.sum = nil, 0
+	p.held, p.sum, p.last = nil, 0, len(p.held)
 }
 
 func (p *packer[T]) Held() int { return len(p.held) }

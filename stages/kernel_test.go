@@ -56,7 +56,7 @@ func (r *rig[In, Out]) open(t testing.TB) {
 // deliver has the kernel work on items [from, to). What it has made is in out until the next delivery.
 func (r *rig[In, Out]) deliver(from, to int) {
 	w := r.work
-	w.Next, w.First, w.To, w.Err, w.Dropped = from, from, to, nil, 0
+	w.Next, w.First, w.To, w.Err, w.Dropped, w.Gone = from, from, to, nil, 0, w.Gone[:0]
 	r.out.Items = r.out.Items[:0]
 	r.out.Head().IDs.Reset()
 	w.Out = r.out

@@ -23,8 +23,9 @@ type keyedKernel[K comparable, In, Out any, A Aggregator[In, Out]] struct {
 	groups  map[K]*group[K, A]
 	waiting queue[K, A]
 	current *group[K, A] // has been opened, and holds nothing yet
-	count   int          // of the items held
-	gone    plan.IDs     // scratch: what is let go of
+	spare   []*group[K, A]
+	count   int      // of the items held
+	gone    plan.IDs // scratch: what is let go of
 }
 
 // A group is the aggregator of a key, and what it holds.
@@ -35,6 +36,9 @@ type group[K comparable, A any] struct {
 	ids     plan.IDs // theirs
 	place   int      // in the queue; -1: it holds nothing yet
 }
+
+// spareGroups is how many closed groups are kept to be used again.
+const spareGroups = 16
 
 func newKeyedKernel[K comparable, In, Out any, A Aggregator[In, Out]](key func(In) K, open func(context.Context, K) (A, error), s *plan.Stage) *keyedKernel[K, In, Out, A] {
 	k := &keyedKernel[K, In, Out, A]{key: key, open: open, groups: map[K]*group[K, A]{}}
@@ -127,12 +131,24 @@ func (k *keyedKernel[K, In, Out, A]) find(ctx context.Context, w *plan.Work, key
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	g := &group[K, A]{key: key, of: of, place: -1}
+	g := k.group()
+	g.key, g.of, g.place = key, of, -1
 	k.current = g
 	if equal(key, key) { // what cannot be found could not be removed either
 		k.groups[key] = g
 	}
 	return g, nil
+}
+
+// group returns an empty one, with the memory of one that has been closed if there is any.
+func (k *keyedKernel[K, In, Out, A]) group() *group[K, A] {
+	n := len(k.spare) - 1
+	if n < 0 {
+		return &group[K, A]{}
+	}
+	g := k.spare[n]
+	k.spare = k.spare[:n]
+	return g
 }
 
 func equal[K comparable](a, b K) bool { return a == b }
@@ -180,7 +196,13 @@ func (k *keyedKernel[K, In, Out, A]) close(w *plan.Work, g *group[K, A]) {
 	if g.place >= 0 {
 		heap.Remove(&k.waiting, g.place)
 	}
-	if err := closeWorker(g.of); err != nil {
+	of := g.of
+	if len(k.spare) < spareGroups {
+		g.ids.Reset()
+		*g = group[K, A]{numbers: g.numbers[:0], ids: g.ids}
+		k.spare = append(k.spare, g)
+	}
+	if err := closeWorker(of); err != nil {
 		w.CloseErr = errors.Join(w.CloseErr, err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // Random aggregators of all kinds, with random options, whose code dies in all places that there are, give what they give
 // by hand: the same outputs in the same order, each item in one of them or counted as what it is.
 func TestRandomAggregatorsGiveWhatASequentialLoopGives(t *testing.T) {
-	seeds := 400
+	seeds := 250
 	if testing.Short() {
 		seeds = 60
 	}

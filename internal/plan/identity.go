@@ -1,6 +1,9 @@
 package plan
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // An ID names one item: where in which source it began, and the way it went through one-to-many stages.
 type ID struct {
@@ -106,6 +109,9 @@ func (s *IDs) Append(r Run) { s.add(r) }
 // TakeFront moves the first n identities to dst.
 func (s *IDs) TakeFront(dst *IDs, n int) {
 	s.n -= n
+	if most := min(n, len(s.runs)); most > 4 {
+		dst.runs = slices.Grow(dst.runs, most)
+	}
 	k := 0
 	for ; n > 0; k++ {
 		r := &s.runs[k]
