@@ -59,7 +59,7 @@ type Collector[In, Out any] interface {
 	//
 	// An error concerns the item behind those that are done; it must come from a call that has emitted nothing. After a
 	// panic, which concerns one of the items, they are given to the next worker one by one. ItemID names the first of
-	// them. The slice must not be kept.
+	// them. The slice must not be kept. (AggregateByKey calls Process all the same.)
 	Collect(ctx context.Context, items []In, emit func(Out) bool) (done int, err error)
 }
 

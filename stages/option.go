@@ -92,8 +92,8 @@ func (t Timeout) flatMap(d *draft) {
 	d.Timeout = time.Duration(t)
 }
 
-// MaxWait bounds how long a stage that holds items back may hold one before it emits what it has. Without it, it
-// waits for the end of the epoch. Less than a microsecond is refused.
+// MaxWait bounds how long a stage that holds items back may hold one before it emits what it has (AggregateByKey: what the
+// item's group has). Without it, it waits for the end of the epoch. Less than a microsecond is refused.
 type MaxWait time.Duration
 
 func (t MaxWait) serial(d *draft) {
