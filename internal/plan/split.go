@@ -31,7 +31,7 @@ const placeBits = 24
 // Release numbers the turn and returns its last position.
 func (t *Turn) Release(seq uint64) Round {
 	t.seq = seq
-	return Round{t.Fork, seq<<placeBits | 1<<placeBits - 1}
+	return Round{t.Fork, seq<<placeBits | (1<<placeBits - 1)}
 }
 
 // A Split is a stretch of items that part. Its members are the items [0, n) of its parents, once or in several
