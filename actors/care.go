@@ -11,13 +11,9 @@ import (
 
 // Care: workers die and are replaced, items are tried again, or fail for good.
 
-const (
-	// maxAttempts is how often an item is tried that costs its worker.
-	maxAttempts = 3
-	// maxInARow is how many workers may be replaced in a row without one item finished in between: then the stage is at
-	// fault, not the items, whatever the policy says.
-	maxInARow = 10
-)
+// maxInARow is how many workers may be replaced in a row without one item finished in between: then the stage is at
+// fault, not the items, whatever the policy says.
+const maxInARow = 10
 
 // HandleFailure is protoactor's door for supervision; it runs in the stage's goroutine. The piece of the dead
 // incarnation comes as message: it is in the ledger, and complete up to the item that cost the worker.
@@ -29,7 +25,7 @@ func (s *stage) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child 
 	p, _ := message.(*piece)
 	if p == nil {
 		// Not user code: the worker's own handling of a message has failed.
-		s.run.fail(fmt.Errorf("stage %q: bug in a worker: %v", s.spec.Name, reason))
+		s.run.fail(s.spec, fmt.Errorf("stage %q: bug in a worker: %v", s.spec.Name, reason))
 		sup.StopChildren(child)
 		s.abort()
 		return
@@ -61,10 +57,12 @@ func (s *stage) judge(p *piece) {
 		s.lost = append(s.lost, p) // the function was told to end: this says nothing about the item
 		return
 	}
-	if p.died {
+	if p.died && !p.spoiled {
 		s.inARow++
 	}
 	switch {
+	case err == plan.ErrDropped:
+		s.dropItem(p)
 	case p.died && s.inARow > maxInARow:
 		s.doom(p, fmt.Errorf("stage %q: %d workers lost in a row: %w", s.spec.Name, s.inARow, err))
 	case p.unopened:
@@ -81,7 +79,7 @@ func (s *stage) judge(p *piece) {
 }
 
 func (s *stage) judgeFlush(p *piece, err error) {
-	if s.flushFails++; p.died && s.flushFails < maxAttempts {
+	if s.flushFails++; p.died && s.flushFails < plan.MaxAttempts {
 		s.lost = append(s.lost, p)
 		return
 	}
@@ -90,7 +88,7 @@ func (s *stage) judgeFlush(p *piece, err error) {
 
 func (s *stage) judgeItem(p *piece, err error) {
 	p.attempt++
-	if p.died && p.attempt < maxAttempts {
+	if p.died && !p.spoiled && p.attempt < plan.MaxAttempts {
 		s.stats.retries.Add(1)
 		s.run.event(Retried{Stage: s.spec.Name, Item: s.itemID(p), Attempt: p.attempt, Err: err})
 		s.lost = append(s.lost, p)
@@ -99,7 +97,7 @@ func (s *stage) judgeItem(p *piece, err error) {
 	item := &stages.ItemError{Stage: s.spec.Name, Item: s.itemID(p), Attempts: p.attempt, Err: err}
 	failed := s.stats.failed.Add(1)
 	s.stats.finished.Add(1)
-	s.settleFailed(p)
+	s.settle(p, plan.Failed)
 	s.run.event(Failed{Err: item, Budget: failed})
 	switch {
 	case p.fatal, s.spec.Policy == (plan.Policy{}):
@@ -109,7 +107,22 @@ func (s *stage) judgeItem(p *piece, err error) {
 		s.doom(p, s.stats.overBudget(s.spec.Name, item))
 		return
 	}
-	// Skipped: its place leaves the stage, and the rest goes on.
+	s.pass(p)
+}
+
+// dropItem is judgeItem for an item that has not failed, but of which nothing comes.
+func (s *stage) dropItem(p *piece) {
+	s.stats.filtered.Add(1)
+	if p.replays == 0 {
+		s.stats.finished.Add(1)
+		s.inARow = 0
+	}
+	s.settle(p, plan.Filtered)
+	s.pass(p)
+}
+
+// pass goes on behind the item at which p stands: its place leaves the stage.
+func (s *stage) pass(p *piece) {
 	p.from++
 	p.attempt, p.resume = 0, plan.Partial{}
 	s.place(p, result{inputs: 1})
@@ -124,13 +137,13 @@ func (s *stage) itemID(p *piece) stages.ID {
 	return stages.IDOf(s.run.graph, p.lot.chunk.Head().IDs.At(p.from))
 }
 
-// settleFailed says in the account that the item at which p stands has failed.
-func (s *stage) settleFailed(p *piece) {
+// settle says in the account what has become of the item at which p stands.
+func (s *stage) settle(p *piece, fate plan.Fate) {
 	var t plan.Tally
 	if f := p.resume.Family; f != nil {
-		f.Settle(&t, plan.Failed) // what was handed on of it goes its way
+		f.Settle(&t, fate) // what was handed on of it goes its way
 	} else {
-		t.Settle(&p.lot.chunk.Head().IDs, p.from, p.from+1, plan.Failed)
+		t.Settle(&p.lot.chunk.Head().IDs, p.from, p.from+1, fate)
 	}
 	s.run.account.Add(&t)
 }
@@ -155,7 +168,7 @@ func (st *stageStats) overBudget(stage string, last *stages.ItemError) error {
 
 // doom fails the run at p: an ordered stage first hands on what comes before.
 func (s *stage) doom(p *piece, err error) {
-	s.run.fail(err)
+	s.run.fail(s.spec, err)
 	p.doom = true
 	if s.doomed == nil || p.before(s.doomed) {
 		s.doomed = p

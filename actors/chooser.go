@@ -71,7 +71,7 @@ func (m *mixer) chosen(ch *choice) {
 		m.stats.restarts.Add(1)
 		m.run.event(Restarted{Stage: m.spec.Name, Err: ch.err})
 		m.sup.RestartChildren(m.picker)
-		if m.fails++; m.fails < maxAttempts {
+		if m.fails++; m.fails < plan.MaxAttempts {
 			return
 		}
 	}

@@ -16,7 +16,8 @@
 // # Concurrency
 //
 // All methods of Run may be called from any goroutine, those of Outlet as they say. Every actor has one goroutine for
-// its whole life, parked while there is nothing to do.
+// its whole life, parked while there is nothing to do. The hooks around stages, which are user code and belong to no
+// worker, have goroutines of their own, before the first actor has something to do and after the last one has ended.
 //
 // # Failure
 //

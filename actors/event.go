@@ -32,9 +32,16 @@ type (
 		Worker int
 		Err    error
 	}
+	// HookFailed says that a hook around a stage returned an error, or panicked. The run fails with it, unless it was
+	// stopped before.
+	HookFailed struct {
+		Stage string
+		Err   error
+	}
 )
 
 func (Restarted) event()   {}
 func (Retried) event()     {}
 func (Failed) event()      {}
 func (CloseFailed) event() {}
+func (HookFailed) event()  {}

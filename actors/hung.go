@@ -24,17 +24,18 @@ type job struct {
 	worker int
 }
 
-// labels for profiles, and for finding a goroutine in them: runtime/pprof is the only door to another goroutine's stack.
+// Labels of goroutines in profiles, and the way to find one there: runtime/pprof is the only door to another goroutine's
+// stack. All goroutines of a run have the first two; those that run user code, and what that starts, all of them.
 const (
-	labelRun      = "weir.run"
-	labelPipeline = "pipeline"
+	LabelRun      = "weir.run" // Config.ID
+	LabelPipeline = "pipeline"
 	labelStage    = "stage"
 	labelWorker   = "worker"
 )
 
 // label marks the calling goroutine, and those that user code starts under ctx, in profiles.
 func (r *Run) label(ctx context.Context, stage string, worker int) context.Context {
-	ctx = pprof.WithLabels(ctx, pprof.Labels(labelRun, r.name, labelPipeline, r.graph.Name, labelStage, stage, labelWorker, strconv.Itoa(worker)))
+	ctx = pprof.WithLabels(ctx, pprof.Labels(labelStage, stage, labelWorker, strconv.Itoa(worker)))
 	pprof.SetGoroutineLabels(ctx)
 	return ctx
 }
@@ -65,23 +66,35 @@ func (r *Run) Hung() []*stages.HungError {
 	if len(r.jobs.at) == 0 {
 		return nil
 	}
-	var profile bytes.Buffer
-	// In this form each group of equal stacks has its labels; an error of a Buffer cannot be.
-	_ = pprof.Lookup("goroutine").WriteTo(&profile, 1)
-	groups := strings.Split(profile.String(), "\n\n")
+	all := profile()
 	var hung []*stages.HungError
 	for a := range r.jobs.at {
-		e := &stages.HungError{Stage: a.stage, Worker: a.worker}
-		for _, g := range groups {
-			if hasLabel(g, labelRun, r.name) && hasLabel(g, labelStage, a.stage) && hasLabel(g, labelWorker, strconv.Itoa(a.worker)) {
-				e.Stack += g + "\n"
-			}
-		}
-		hung = append(hung, e)
+		stacks := labelled(all, LabelRun, r.cfg.ID, labelStage, a.stage, labelWorker, strconv.Itoa(a.worker))
+		hung = append(hung, &stages.HungError{Stage: a.stage, Worker: a.worker, Stack: strings.Join(stacks, "\n")})
 	}
 	return hung
 }
 
-func hasLabel(group, key, value string) bool {
-	return strings.Contains(group, fmt.Sprintf("%q:%q", key, value))
+// Stacks returns the stacks of the goroutines that have the labels, keys and values in turn, in the form of
+// runtime/pprof: those that are equal are one. It stops the world for a moment.
+func Stacks(labels ...string) []string { return labelled(profile(), labels...) }
+
+// profile returns groups of equal stacks, each with its labels.
+func profile() []string {
+	var b bytes.Buffer
+	_ = pprof.Lookup("goroutine").WriteTo(&b, 1) // an error of a Buffer cannot be
+	return strings.Split(b.String(), "\n\n")
+}
+
+func labelled(groups []string, labels ...string) (found []string) {
+	for _, g := range groups {
+		all := true
+		for i := 0; i < len(labels); i += 2 {
+			all = all && strings.Contains(g, fmt.Sprintf("%q:%q", labels[i], labels[i+1]))
+		}
+		if all {
+			found = append(found, g)
+		}
+	}
+	return found
 }

@@ -60,6 +60,7 @@ type piece struct {
 	unopened bool         // err is that of open
 	fresh    bool         // nothing is queued before it
 	died     bool         // err cost the worker
+	spoiled  bool         // but the item has had its attempt: the worker held what it must not
 	fatal    bool         // err is Fatal
 	canceled bool         // err is that of a context that has ended
 	busy     time.Duration

@@ -32,6 +32,7 @@ type mailbox struct {
 	stopped   bool    // the actor has stopped: what is left is for the dead letters
 	cur       [2]lane // being worked off: control, data
 
+	begun func()    // called first of all in the goroutine; nil: nobody
 	ended func()    // called when the goroutine has ended for good
 	dead  func(any) // takes what was never handled
 }
@@ -120,6 +121,9 @@ func (m *mailbox) close() {
 }
 
 func (m *mailbox) loop() {
+	if m.begun != nil {
+		m.begun()
+	}
 	for m.handle() {
 	}
 	m.mu.Lock()

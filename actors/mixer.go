@@ -50,9 +50,6 @@ type pass struct {
 	upto uint64
 }
 
-// mixRoom is the largest waiting room of a merge behind a stage with an explicit Buffer, as that of the outlet.
-const mixRoom = outletRoom
-
 func newMixer(r *Run, s *plan.Stage, box *mailbox, edges map[plan.Port]*edge, out outbox) *mixer {
 	m := &mixer{run: r, spec: s, mix: s.Mix, stats: r.stats[s.Index], box: box, outbox: out, drawn: -1}
 	m.outbox.left = func(int) {}
@@ -65,9 +62,7 @@ func newMixer(r *Run, s *plan.Stage, box *mailbox, edges map[plan.Port]*edge, ou
 	}
 	for _, p := range s.In {
 		in := inlet{edge: edges[p], win: newWindow(1, 0, plan.Flow, r.clock), upto: make([]uint64, len(m.passed))}
-		if up := r.graph.Stages[p.Stage]; up.Buffer != plan.Flow {
-			in.win.limitRoom(max(mixRoom, up.Buffer))
-		}
+		in.win.limitRoom(r.graph.Stages[p.Stage].RoomBehind())
 		in.edge.limit.Store(in.win.granted)
 		m.ins = append(m.ins, in)
 	}
@@ -264,9 +259,12 @@ func (m *mixer) endEpochNow() {
 	}
 }
 
-// newEpoch begins one: what is random is drawn anew.
+// newEpoch begins one: what is random is drawn anew, and turns begin anew.
 func (m *mixer) newEpoch() {
 	m.epoch++
+	if m.mix.How == plan.RoundRobin {
+		m.next = 0
+	}
 	m.count, m.drawn = 0, -1
 	m.weigh()
 }
@@ -326,7 +324,7 @@ func (m *mixer) skip(epoch int) {
 
 // fail ends the run.
 func (m *mixer) fail(err error) {
-	m.run.fail(fmt.Errorf("stage %q: %w", m.spec.Name, err))
+	m.run.fail(m.spec, fmt.Errorf("stage %q: %w", m.spec.Name, err))
 	m.end(true)
 }
 

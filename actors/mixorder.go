@@ -171,6 +171,6 @@ func (m *mixer) misfit(i, branch int) {
 	in.at++
 	m.run.account.Add(&t)
 	m.run.event(Failed{Err: item, Budget: 1})
-	m.run.fail(item)
+	m.run.fail(m.spec, item)
 	m.end(true)
 }

@@ -30,15 +30,9 @@ type Outlet struct {
 	tally  plan.Tally // guarded by doneMu
 }
 
-// outletRoom is the largest waiting room of an outlet behind a stage with an explicit Buffer: such a pipeline is meant
-// to hold little.
-const outletRoom = 8
-
 func newOutlet(r *Run, last *plan.Stage, e *edge) *Outlet {
 	o := &Outlet{run: r, wake: make(chan struct{}, 1), edge: e, win: newWindow(1, 0, plan.Flow, r.clock)}
-	if last.Buffer != plan.Flow {
-		o.win.limitRoom(max(outletRoom, last.Buffer))
-	}
+	o.win.limitRoom(last.RoomBehind())
 	e.limit.Store(o.win.granted)
 	return o
 }
@@ -57,10 +51,17 @@ func (o *Outlet) put(c plan.Chunk) {
 
 // finish is called by the last stage, behind its last chunk.
 func (o *Outlet) finish() {
+	if o.run.hooks == nil { // else they say when nothing comes any more: an error may
+		o.end()
+	}
+	o.run.conclude()
+}
+
+// end says that nothing comes any more.
+func (o *Outlet) end() {
 	o.mu.Lock()
 	o.ended = true
 	o.release()
-	o.run.conclude()
 }
 
 // close ends the outlet now: what waits in it is dropped.

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"fmt"
+	"runtime/pprof"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,8 +13,10 @@ import (
 	"github.com/weirflow/weir/internal/plan"
 )
 
-// A Config says who is told of a run. Its functions are called in the actors' goroutines and must not block.
+// A Config says what a run is called, and who is told of it. Its functions are called in the actors' goroutines and must
+// not block.
 type Config struct {
+	ID      string      // names the run in goroutine profiles, under LabelRun; "" is a name of its own
 	OnEvent func(Event) // nil: nobody
 	OnEnd   func()      // when every goroutine has ended, but for the one that calls it; nil: nobody
 }
@@ -24,7 +27,7 @@ type Run struct {
 	cfg    Config
 	graph  *plan.Graph
 	name   string          // among the runs of the system
-	ctx    context.Context // of all user code
+	ctx    context.Context // of all user code, and of the labels of all goroutines; what runs behind the last worker has its values only
 	cancel context.CancelFunc
 	base   time.Time
 	root   *actor.PID
@@ -40,19 +43,29 @@ type Run struct {
 	outlet  *Outlet
 
 	live atomic.Int64 // goroutines of actors, those that have not been started included
-	done chan struct{}
 
 	mu     sync.Mutex
-	causes []error  // guarded by mu
+	causes []cause  // guarded by mu
 	mixers []*mixer // guarded by mu: merges with epochs of their own
 
-	jobs jobs
+	jobs  jobs
+	hooks *hooks // nil: there are none around the stages
+}
+
+// A cause is why a run failed.
+type cause struct {
+	stage *plan.Stage // whose failure it is; nil: a mistake of this package
+	err   error
 }
 
 // Start runs g. It returns when the actors are there. ctx carries values for user code; its end is not watched.
 func (s *System) Start(ctx context.Context, g *plan.Graph, cfg Config) *Run {
-	r := &Run{sys: s.sys, cfg: cfg, graph: g, name: fmt.Sprintf("run%d", s.seq.Add(1)), base: time.Now(), done: make(chan struct{})}
+	r := &Run{sys: s.sys, cfg: cfg, graph: g, name: fmt.Sprintf("run%d", s.seq.Add(1)), base: time.Now()}
+	if r.cfg.ID == "" {
+		r.cfg.ID = r.name
+	}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	r.ctx = pprof.WithLabels(r.ctx, pprof.Labels(LabelRun, r.cfg.ID, LabelPipeline, g.Name))
 	r.streams.Store(1)
 	r.tapOf = map[int]*tap{}
 	edges := map[plan.Port]*edge{}
@@ -77,10 +90,12 @@ func (s *System) Start(ctx context.Context, g *plan.Graph, cfg Config) *Run {
 			r.findUnmixed(sp, seen)
 		}
 	}
+	r.hooks = newHooks(r)
 	props := r.props(func(box *mailbox) actor.Actor { return &root{run: r, box: box, edges: edges} })
 	if _, err := s.sys.Root.SpawnNamed(props, r.name); err != nil {
 		panic(err) // the name is ours alone
 	}
+	r.hooks.start()
 	return r
 }
 
@@ -108,20 +123,20 @@ func (r *Run) clock() time.Duration { return time.Since(r.base) }
 func (r *Run) props(make func(*mailbox) actor.Actor) *actor.Props {
 	r.live.Add(1)
 	box := newMailbox(r.goroutineEnded, func(x any) { r.sys.DeadLetter.SendUserMessage(nil, x) })
+	box.begun = func() { pprof.SetGoroutineLabels(r.ctx) }
 	return actor.PropsFromProducer(func() actor.Actor { return make(box) },
 		actor.WithMailbox(func() actor.Mailbox { return box }))
 }
 
-// goroutineEnded ends the run with its last goroutine, which is the root's.
+// goroutineEnded ends the run with its last goroutine, which is the root's, or that of the hooks.
 func (r *Run) goroutineEnded() {
-	if r.live.Add(-1) > 0 {
+	if r.live.Add(-1) > 0 || r.hooks.end() {
 		return
 	}
 	r.cancel()
 	if r.cfg.OnEnd != nil {
 		r.cfg.OnEnd()
 	}
-	close(r.done)
 }
 
 func (r *Run) send(to *actor.PID, m any) { r.sys.Root.Send(to, m) }
@@ -142,11 +157,11 @@ func (r *Run) ownEpochs() []*mixer {
 	return r.mixers
 }
 
-// fail notes why the run is not complete.
-func (r *Run) fail(err error) {
+// fail notes why the run is not complete: s has failed.
+func (r *Run) fail(s *plan.Stage, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.causes = append(r.causes, err)
+	r.causes = append(r.causes, cause{s, err})
 	for _, t := range r.taps { // branches that have nothing to do with it end, too
 		t.fail()
 	}
@@ -160,10 +175,13 @@ func (r *Run) streamEnded() {
 }
 
 // Causes returns why the run failed, in order of time; nothing if it has not.
-func (r *Run) Causes() []error {
+func (r *Run) Causes() (errs []error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]error(nil), r.causes...)
+	for _, c := range r.causes {
+		errs = append(errs, c.err)
+	}
+	return errs
 }
 
 // Outlet returns the door by which items leave.
@@ -189,7 +207,7 @@ func (r *Run) SkipEpoch(n int) {
 	}
 }
 
-// Stop ends everything now. It does not block: Done tells when all goroutines have ended.
+// Stop ends everything now. It does not block: Config.OnEnd tells when all goroutines have ended.
 func (r *Run) Stop() {
 	r.outlet.close()
 	r.conclude()
@@ -203,9 +221,6 @@ func (r *Run) conclude() {
 	}
 	r.stopRoot.Do(func() { r.sys.Root.Stop(r.root) }) // a second one would be a dead letter
 }
-
-// Done is closed when every goroutine of the run has ended.
-func (r *Run) Done() <-chan struct{} { return r.done }
 
 // A root is the parent of the stages.
 type root struct {
@@ -259,6 +274,6 @@ func (a *root) spawn(c actor.Context) {
 // HandleFailure: a stage actor that panics is a mistake of ours. Its ledger is gone with it, so a restart would lose
 // items silently: the run ends with the error instead.
 func (a *root) HandleFailure(_ *actor.ActorSystem, _ actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, _ any) {
-	a.run.fail(fmt.Errorf("actors: bug in %s: %v", child.Id, reason))
+	a.run.fail(nil, fmt.Errorf("actors: bug in %s: %v", child.Id, reason))
 	a.run.outlet.finish()
 }

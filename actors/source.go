@@ -94,7 +94,7 @@ func (s *source) Receive(c actor.Context) {
 		if err != nil {
 			panic(err) // the name is ours alone
 		}
-		c.Send(pid, &begin{})
+		s.run.begin(pid)
 	case *actor.Stopping:
 		s.close()
 	case *actor.Stopped:
@@ -201,7 +201,7 @@ func (s *source) failed(err error, fatal bool) {
 
 // fail ends the run behind what has been yielded.
 func (s *source) fail(err error) {
-	s.run.fail(err)
+	s.run.fail(s.spec, err)
 	s.failure, s.ending = err, true
 	s.tap.gate.Shut()
 	s.tap.cancel()
@@ -224,7 +224,7 @@ func (s *source) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child
 	}
 	s.deaths++
 	s.stats.restarts.Add(1)
-	if s.deaths < maxAttempts {
+	if s.deaths < plan.MaxAttempts {
 		s.run.event(Restarted{Stage: s.spec.Name, Err: m.died})
 		sup.RestartChildren(child)
 		s.outbox.cx.Send(child, &begin{})
@@ -232,7 +232,7 @@ func (s *source) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child
 	}
 	sup.StopChildren(child)
 	s.failure = fmt.Errorf("stage %q: the iterator died %d times at one place: %w", s.spec.Name, s.deaths, m.died)
-	s.run.fail(s.failure)
+	s.run.fail(s.spec, s.failure)
 	s.pull()
 }
 

@@ -153,7 +153,7 @@ func (s *stage) finish() {
 		return
 	}
 	if !s.failed && !s.stats.within(s.spec.Policy, true) {
-		s.run.fail(s.stats.overBudget(s.spec.Name, nil))
+		s.run.fail(s.spec, s.stats.overBudget(s.spec.Name, nil))
 		s.failed = true
 	}
 	s.end()

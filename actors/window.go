@@ -14,14 +14,8 @@ const (
 	growEvery = 200 * time.Microsecond
 )
 
-// The waiting room before anything is known of the flow, and the largest.
-const (
-	firstRoom   = 8
-	largestRoom = 1024
-)
-
-// roomBytes bounds a waiting room that follows the flow, where the size of items is known.
-const roomBytes = 32 << 20
+// firstRoom is the waiting room before anything is known of the flow. How large it may become is said by plan.Room.
+const firstRoom = 8
 
 // A window is the consumer's side of the credit: how far the limit may be ahead of what has left.
 //
@@ -41,9 +35,9 @@ type window struct {
 // newWindow sizes the window for a stage of mailbox items at once, which may hold held items back.
 func newWindow(mailbox, held, buffer int, clock func() time.Duration) window {
 	base := mailbox + held
-	w := window{base: base, least: base + 1, room: largestRoom, size: base + firstRoom, clock: clock}
+	w := window{base: base, least: base + 1, room: plan.Room(buffer), size: base + firstRoom, clock: clock}
 	if buffer != plan.Flow {
-		w.fixed, w.room, w.size = true, buffer, base+buffer
+		w.fixed, w.size = true, base+buffer
 	}
 	w.most = base + w.room
 	w.granted = uint64(w.size)
@@ -84,12 +78,12 @@ func (w *window) next(left uint64) (uint64, bool) {
 	return limit, true
 }
 
-// weigh bounds a room that follows the flow to roomBytes, given the size of some items that came.
+// weigh bounds a room that follows the flow to plan.RoomBytes, given the size of some items that came.
 func (w *window) weigh(bytes int64, items int) {
 	if w.fixed || bytes == 0 {
 		return
 	}
-	room := int(min(roomBytes*int64(items)/bytes, int64(w.room)))
+	room := int(min(plan.RoomBytes*int64(items)/bytes, int64(w.room)))
 	w.most = max(w.least, w.base+room)
 	w.size = min(w.size, w.most)
 }

@@ -169,7 +169,7 @@ func TestAWindowGrowsAgainBehindLargeItems(t *testing.T) {
 
 // The outlet behind a stage with an explicit Buffer stays small, also when it learns the size of the items.
 func TestALimitedRoomStaysLimited(t *testing.T) {
-	for buffer, room := range map[int]uint64{0: outletRoom, 3: outletRoom, 100: 100} {
+	for buffer, room := range map[int]uint64{0: 8, 3: 8, 100: 100} {
 		o := newOutlet(&Run{base: time.Now()}, &plan.Stage{Buffer: buffer}, &edge{})
 		o.win.clock = swift()
 		if got := o.edge.limit.Load(); got > 1+room {

@@ -108,7 +108,7 @@ func (a *worker) do(p *piece) {
 	a.kernel.Run(a.ctx, w)
 	clean = true
 	p.busy = a.s.run.clock() - begun - a.waited
-	p.died = false
+	p.died, p.spoiled = false, false
 	p.fatal, p.canceled, p.err = plan.Examine(w.Err)
 	a.report(p)
 }
@@ -134,7 +134,12 @@ func (a *worker) rescue(p *piece, r any) {
 	if a.kernel != nil {
 		a.kernel.Rescue(w)
 	}
-	p.fatal, p.canceled = false, false
+	p.fatal, p.canceled, p.spoiled = false, false, false
+	if spoiled, ok := r.(*plan.Spoiled); ok {
+		p.died, p.spoiled = true, true
+		p.fatal, p.canceled, p.err = plan.Examine(spoiled.Err)
+		return
+	}
 	if open, ok := r.(*openError); ok {
 		fatal, canceled, err := plan.Examine(open.err)
 		p.err, p.died, p.fatal, p.canceled = fmt.Errorf("open: %w", err), true, fatal, canceled

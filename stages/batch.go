@@ -9,10 +9,11 @@ func Batch[T any](in Stream[T], name string, size int, opts ...SerialOption) Str
 	opts = append(opts, sizeOfBatch(size))
 	size = min(max(size, 1), maxSize)
 	return AttachSerial(in, name, SerialKind[T, []T]{
-		Name:    "batch",
-		Holds:   true,
-		MaxHeld: size,
-		Open:    func(context.Context) (Worker[T, []T], error) { return &batcher[T]{size: size}, nil },
+		Name:       "batch",
+		Holds:      true,
+		MaxHeld:    size,
+		MaxOutputs: 1,
+		Open:       func(context.Context) (Worker[T, []T], error) { return &batcher[T]{size: size}, nil },
 	}, opts...)
 }
 

@@ -35,6 +35,9 @@ func BenchmarkKernel(b *testing.B) {
 	b.Run("batch", func(b *testing.B) {
 		drive(b, newRig(b, count(chunkSize), func(in stages.Stream[int]) stages.Stream[[]int] { return stages.Batch(in, "k", 32) }))
 	})
+	b.Run("hooked map", func(b *testing.B) {
+		drive(b, newRig(b, count(chunkSize), func(in stages.Stream[int]) stages.Stream[int] { return stages.Map(in, "k", same) }, onExit))
+	})
 	b.Run("loop", func(b *testing.B) {
 		in, out := count(chunkSize), make([]int, 0, chunkSize)
 		f, ctx := same, b.Context()

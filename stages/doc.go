@@ -24,6 +24,11 @@
 // once per worker (MapWith). A closure over a variable that has another value there cannot be seen from outside; this
 // rule is the one thing that the user of this package has to keep.
 //
+// # Hooks
+//
+// What concerns every stage of a graph, such as timing, tracing or a rule about errors, is a Hook: code around stages and
+// around items, given to Graph.Hook in the build function. What concerns one stage is a function around its function.
+//
 // # Concurrency
 //
 // A stage works on Mailbox(n) items at once, so the function given to it is called by n goroutines at once. State
@@ -34,10 +39,16 @@
 //
 // A mistake in a definition never panics: With collects all of them and Deploy returns them, each a *DefinitionError
 // with stage, file and line. An error returned by a user's function concerns one item: see OnError. A panic is an
-// error with a stack (*PanicError) that also costs its worker.
+// error with a stack (*PanicError) that also costs its worker. A Hook sees an item's error first, and may change it.
+//
+// # What a pipeline can hold
+//
+// Each stage takes so many items and no more, whatever the functions do and however long the consumer waits, so the most
+// that a pipeline can hold is known before it runs: print it. Pipeline.String says it for each stage and for all of
+// them, and names what has no bound; Pipeline.Mermaid and Pipeline.DOT draw the graph.
 //
 // # Testing
 //
-// The functions are plain functions: call them. A pipeline in a test is deployed as anywhere else; supervisor.Items
-// does it in one loop, and works inside testing/synctest.
+// The functions are plain functions: call them. A source is tested by stagetest.Origin. A pipeline in a test is deployed
+// as anywhere else; supervisor.Items does it in one loop, and works inside testing/synctest.
 package stages

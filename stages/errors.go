@@ -85,7 +85,7 @@ func (e *ItemError) Unwrap() error { return e.Err }
 
 // A PanicError is a panic, or runtime.Goexit, in a user's function.
 type PanicError struct {
-	Stage string
+	Stage string // "" in a background task
 	Item  ID     // zero when it happened in open, Flush or a source
 	Value string // the panic value as fmt prints it: the value itself may not be able to travel
 	Stack string
@@ -97,12 +97,19 @@ func (e *PanicError) Error() string { return "panic: " + e.Value }
 // A HungError is a function that ignored its context. It is ErrHung.
 type HungError struct {
 	Stage  string
-	Worker int
+	Worker int    // negative: it is not a worker's, but a StageEnter or StageExit
+	Task   string // of a background task, which has no stage; "" otherwise
 	Stack  string // of the function's goroutine, and of those that it has started
 }
 
-// Error names stage and worker.
+// Error names stage and worker, if it is a worker's, or the task.
 func (e *HungError) Error() string {
+	switch {
+	case e.Task != "":
+		return fmt.Sprintf("task %q does not return", e.Task)
+	case e.Worker < 0:
+		return fmt.Sprintf("stage %q: its hook does not return", e.Stage)
+	}
 	return fmt.Sprintf("stage %q: worker %d does not return", e.Stage, e.Worker)
 }
 

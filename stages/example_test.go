@@ -65,6 +65,44 @@ func (p *adder) sum(_ context.Context, line string) (sum int, err error) {
 	return sum, nil
 }
 
+// Another order each epoch, drawn from the seed.
+func ExampleShuffled() {
+	shuffled := stages.Define("shuffled", func(g *stages.Graph, paths []string) stages.Stream[string] {
+		return stages.Source(g, "paths", stages.Shuffled(paths, 42), stages.Epochs(2))
+	})
+	show(shuffled.With([]string{"a", "b", "c"}))
+	// Output:
+	// c
+	// a
+	// b
+	// a
+	// c
+	// b
+}
+
+// Each of two trainers reads its share of one shuffled list.
+func ExampleShard() {
+	type Config struct {
+		Paths       []string
+		Rank, World int
+	}
+	share := stages.Define("share", func(g *stages.Graph, cfg Config) stages.Stream[string] {
+		return stages.Source(g, "paths", stages.Shard(stages.Shuffled(cfg.Paths, 42), cfg.Rank, cfg.World))
+	})
+	paths := []string{"a", "b", "c", "d", "e"}
+	for rank := range 2 {
+		fmt.Println("rank", rank)
+		show(share.With(Config{paths, rank, 2}))
+	}
+	// Output:
+	// rank 0
+	// e
+	// c
+	// rank 1
+	// a
+	// d
+}
+
 func ExampleFlatMap() {
 	words := stages.Define("words", func(g *stages.Graph, lines []string) stages.Stream[string] {
 		in := stages.Source(g, "lines", stages.FromSlice(lines))
@@ -125,6 +163,26 @@ func ExampleItemID() {
 	// in/0/1 c
 }
 
+// A hook around every item: here it drops what cannot be read, and says so.
+func ExampleGraph_Hook() {
+	parse := stages.Define("parse", func(g *stages.Graph, texts []string) stages.Stream[int] {
+		g.Hook(stages.Hook{ItemExit: func(_ context.Context, it stages.Item, err error) error {
+			if err != nil {
+				text, _ := stages.Value[string](it)
+				fmt.Printf("%s: %v, %q, is dropped\n", it.Stage, it.ID, text)
+			}
+			return nil
+		}})
+		in := stages.Source(g, "texts", stages.FromSlice(texts))
+		return stages.Map(in, "parse", func(_ context.Context, s string) (int, error) { return strconv.Atoi(s) })
+	})
+	show(parse.With([]string{"1", "two", "3"}))
+	// Unordered output:
+	// 1
+	// parse: texts/0/1, "two", is dropped
+	// 3
+}
+
 // All mistakes come at once.
 func ExampleDefinitionError() {
 	faulty := stages.Define("faulty", func(g *stages.Graph, _ struct{}) stages.Stream[int] {
@@ -145,4 +203,49 @@ func ExampleDefinitionError() {
 	// stage "a": the name is already taken
 	// stage "a": buffer -1, want at least 0
 	// true a
+}
+
+func ExamplePipeline_String() {
+	doubles := stages.Define("doubles", func(g *stages.Graph, n int) stages.Stream[[]int] {
+		ints := stages.Source(g, "ints", stages.FromSlice(make([]int, n)), stages.Buffer(0))
+		doubles := stages.Map(ints, "double", func(_ context.Context, v int) (int, error) { return 2 * v, nil },
+			stages.Mailbox(4), stages.Buffer(8), stages.OnError(stages.Skip(10)))
+		return stages.Batch(doubles, "batch", 32, stages.Buffer(0))
+	})
+	fmt.Print(doubles.With(100))
+	// Output:
+	// pipeline "doubles", 3 stages
+	//
+	// stage         kind    from    items  mailbox  room  order      holds
+	// ints          source  -       int    -        0     -          1
+	// double        map     ints    int    4        8     unordered  12     skips 10
+	// batch         batch   double  []int  1        0     ordered    33     holds back 32
+	// the consumer  outlet  batch   []int  -        flow  -          9
+	//
+	// At most 55 items are held.
+	// Of the sources' items, at most 334 are in flight.
+	// Where their size is fixed, their values, as inputs and as outputs, take at most 200 bytes, without the chunks around them; elsewhere bytes are not bounded.
+	// Rooms that follow the flow of strings, or of slices of numbers, are kept near 32 MiB each.
+}
+
+func ExamplePipeline_Mermaid() {
+	halves := stages.Define("halves", func(g *stages.Graph, n int) stages.Stream[int] {
+		parity := func(_ context.Context, v int) (int, error) { return v % 2, nil }
+		branches := stages.Route(stages.Source(g, "ints", stages.FromSlice(make([]int, n))), "parity", 2, parity)
+		halves := stages.Map(branches[0], "half", func(_ context.Context, v int) (int, error) { return v / 2, nil }, stages.Mailbox(4))
+		return stages.Merge("all", stages.InputOrder{}, halves, branches[1])
+	})
+	fmt.Print(halves.With(100).Mermaid())
+	// Output:
+	// flowchart LR
+	//   s0(["ints<br/>source"])
+	//   s1{"parity<br/>route, mailbox 1"}
+	//   s2["half<br/>map, mailbox 4"]
+	//   s3{{"all<br/>merge"}}
+	//   out(("the consumer"))
+	//   s0 -->|"int, ≤ 1025"| s1
+	//   s1 -->|"[0] int, ≤ 1028"| s2
+	//   s2 -->|"int, ≤ 1025"| s3
+	//   s1 -->|"[1] int, ≤ 1025"| s3
+	//   s3 -->|"int, ≤ 1025"| out
 }

@@ -19,9 +19,11 @@ type forkKernel[T any] struct {
 	name   func(int) bool
 }
 
-func newForkKernel[T any](w Worker[T, int], s *plan.Stage) plan.Kernel {
-	k := &forkKernel[T]{worker: w}
+func newForkKernel[T any](ctx context.Context, g *Graph, w Worker[T, int], s *plan.Stage) plan.Kernel {
+	k := &forkKernel[T]{}
 	k.branches.init(s, s.Scatter)
+	w = withHooks(ctx, g, s, w, k.check)
+	k.worker = w
 	if o, ok := w.(OneToOne[T, int]); ok && s.Timeout == 0 {
 		k.one = o.Func()
 	}
@@ -97,7 +99,7 @@ func (k *forkKernel[T]) ask(ctx context.Context, w *plan.Work, in *plan.Of[T]) {
 	}
 }
 
-// process asks the worker about one item, and checks its answer.
+// process asks the worker about one item.
 func (k *forkKernel[T]) process(ctx context.Context, v T) error {
 	if k.stage.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -107,6 +109,11 @@ func (k *forkKernel[T]) process(ctx context.Context, v T) error {
 	if err := k.worker.Process(ctx, v, k.name); err != nil {
 		return err
 	}
+	return k.check()
+}
+
+// check is what is wrong with the worker's answer.
+func (k *forkKernel[T]) check() error {
 	for i, b := range k.to {
 		if uint(b) >= uint(len(k.out)) {
 			return noBranch(b, len(k.out))

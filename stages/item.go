@@ -66,11 +66,11 @@ func Where(ctx context.Context) StageInfo {
 	return StageInfo{Pipeline: p.Graph.Name, Stage: p.Stage.Name, Kind: p.Stage.Kind, Worker: p.Worker, Incarnation: p.Incarnation}
 }
 
-// StageInfo is what logs may know of a stage.
+// StageInfo is what hooks and logs may know of a stage.
 type StageInfo struct {
 	Pipeline    string
 	Stage       string
 	Kind        string
 	Worker      int // 0 <= Worker < Mailbox
-	Incarnation int // lives of this worker so far, counted from 1
+	Incarnation int // lives of this worker so far, counted from 1; 0 where there is no worker
 }

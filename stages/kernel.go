@@ -11,10 +11,9 @@ import (
 
 // Limits on the outputs of one input, where nothing else is said.
 const (
-	defaultOutputs  = 1024
-	maxGroupBytes   = 64 << 20
-	enoughOutputs   = 1024 // of a delivery: what is left of it comes back, so that a chunk stays a chunk
-	enoughStreaming = 512  // in one part
+	defaultOutputs = 1024
+	maxGroupBytes  = 64 << 20
+	enoughOutputs  = 1024 // of a delivery: what is left of it comes back, so that a chunk stays a chunk
 )
 
 // A kernel runs a Worker over deliveries. What the current item has emitted lies behind mark, and is withdrawn if it

@@ -27,10 +27,13 @@ type rig[In, Out any] struct {
 	account plan.Account
 }
 
-// newRig takes a chunk of items, with the identities of a source, to the stage that build makes.
-func newRig[In, Out any](t testing.TB, items []In, build func(in stages.Stream[In]) stages.Stream[Out]) *rig[In, Out] {
+// newRig takes a chunk of items, with the identities of a source, to the stage that build makes, in a graph with hooks.
+func newRig[In, Out any](t testing.TB, items []In, build func(in stages.Stream[In]) stages.Stream[Out], hooks ...stages.Hook) *rig[In, Out] {
 	t.Helper()
 	p := stages.Define("rig", func(g *stages.Graph, _ int) stages.Stream[Out] {
+		for _, h := range hooks {
+			g.Hook(h)
+		}
 		return build(stages.Source(g, "in", stages.FromSlice(items)))
 	}).With(0)
 	if err := p.Err(); err != nil {

@@ -21,11 +21,11 @@ type Worker[In, Out any] interface {
 }
 
 // A OneToOne is a Worker of which each item becomes exactly one other. The runtime then calls its function instead of
-// Process, which saves half of what a cheap stage costs; everything else is the same. Map's worker is one.
+// Process, which saves half of what a cheap stage costs; everything else is the same. Map's worker is one. A stage with a
+// Timeout, or in a graph with hooks around its items, calls Process all the same.
 type OneToOne[In, Out any] interface {
 	Worker[In, Out]
-	// Func returns what Process would emit, as a function. It is asked once, when the worker has been opened. A stage
-	// with a Timeout still calls Process.
+	// Func returns what Process would emit, as a function. It is asked once, when the worker has been opened.
 	Func() func(ctx context.Context, v In) (Out, error)
 }
 
@@ -67,6 +67,9 @@ type SerialKind[In, Out any] struct {
 	MaxWait time.Duration
 	// MaxHeld is the default for the option of that name. 0 means 1024.
 	MaxHeld int
+	// MaxOutputs limits the outputs of one call of Process as it does those of a Kind; more fail the item. Flush is
+	// trusted to emit no more than that for each item held: the bounds that descriptions print are computed from it.
+	MaxOutputs int
 	// Fault is what is wrong with the parameters of the constructor: it is refused with the stage's other faults.
 	Fault string
 }
@@ -105,12 +108,16 @@ func attach[In, Out any](in Stream[In], k Kind[In, Out], d *draft) Stream[Out] {
 			return nil, err
 		}
 		if s.Streaming {
-			return newStreamKernel(w, s), nil
+			k := newStreamKernel(w, s)
+			k.worker = withHooks(ctx, g, s, w, k.tooFew)
+			return k, nil
 		}
-		if one, ok := w.(OneToOne[In, Out]); ok && s.Timeout == 0 {
+		if one, ok := w.(OneToOne[In, Out]); ok && s.Timeout == 0 && len(g.aroundItems) == 0 {
 			return newOneToOneKernel(one, s), nil
 		}
-		return newKernel(w, s), nil
+		k := newKernel(w, s)
+		k.worker = withHooks(ctx, g, s, w, k.tooMany)
+		return k, nil
 	}
 	return Stream[Out]{g, g.add(d, in.port)}
 }
@@ -137,7 +144,9 @@ func AttachSerial[In, Out any](in Stream[In], name string, k SerialKind[In, Out]
 	g := behind(in, name)
 	d.constructor(k.Fault, k.Open == nil)
 	s := d.Stage
-	s.MaxOutputs = defaultOutputs
+	if s.MaxOutputs = k.MaxOutputs; k.MaxOutputs == 0 {
+		s.MaxOutputs = defaultOutputs
+	}
 	s.Pool = plan.NewPool[Out]()
 	s.Open = func(ctx context.Context) (plan.Kernel, error) {
 		w, err := k.Open(ctx)
@@ -145,12 +154,19 @@ func AttachSerial[In, Out any](in Stream[In], name string, k SerialKind[In, Out]
 			return nil, err
 		}
 		if s.Holds {
-			return newSerialKernel(w, s)
+			k, err := newSerialKernel(w, s)
+			if err != nil {
+				return nil, err
+			}
+			k.worker = withHooks(ctx, g, s, w, k.tooMany)
+			return k, nil
 		}
 		if err := noFlusher[Out](w, s, "its SerialKind does not say Holds"); err != nil {
 			return nil, err
 		}
-		return newKernel(w, s), nil
+		k := newKernel(w, s)
+		k.worker = withHooks(ctx, g, s, w, k.tooMany)
+		return k, nil
 	}
 	return Stream[Out]{g, g.add(d, in.port)}
 }

@@ -65,11 +65,11 @@ func (teer[T]) Process(_ context.Context, _ T, emit func(int) bool) error {
 
 // fork attaches a stage that hands on what it gets, by the outputs that k's worker names.
 func fork[T any](in Stream[T], name string, n int, k Kind[T, int], opts []Option) []Stream[T] {
-	return attachFork[T, int, T](in, name, n, k, opts, func(w Worker[T, int], s *plan.Stage) plan.Kernel { return newForkKernel(w, s) })
+	return attachFork[T, int, T](in, name, n, k, opts, newForkKernel[T])
 }
 
 // attachFork attaches a stage with n outputs of one type. k's worker says by which of them something leaves.
-func attachFork[In, Sel, Out any](in Stream[In], name string, n int, k Kind[In, Sel], opts []Option, kernel func(Worker[In, Sel], *plan.Stage) plan.Kernel) []Stream[Out] {
+func attachFork[In, Sel, Out any](in Stream[In], name string, n int, k Kind[In, Sel], opts []Option, kernel func(context.Context, *Graph, Worker[In, Sel], *plan.Stage) plan.Kernel) []Stream[Out] {
 	g := behind(in, name)
 	d := newDraft(name, k.Name, reflect.TypeFor[Out]())
 	d.check("%d branches", n, 1, maxBranches)
@@ -89,7 +89,7 @@ func attachFork[In, Sel, Out any](in Stream[In], name string, n int, k Kind[In, 
 		if err != nil {
 			return nil, err
 		}
-		return kernel(w, s), nil
+		return kernel(ctx, g, w, s), nil
 	}
 	port := g.add(d, in.port)
 	out := make([]Stream[Out], n)

@@ -17,9 +17,7 @@ func RouteBatch[T any](in Stream[[]T], name string, n int, pick func(ctx context
 	if pick != nil {
 		k.Open = func(context.Context) (Worker[[]T, []int], error) { return mapper[[]T, []int](pick), nil }
 	}
-	return attachFork[[]T, []int, []T](in, name, n, k, opts, func(w Worker[[]T, []int], s *plan.Stage) plan.Kernel {
-		return newDealKernel[T](w, s)
-	})
+	return attachFork[[]T, []int, []T](in, name, n, k, opts, newDealKernel[T])
 }
 
 // routeBatchKind is what Rejoin looks for.
@@ -29,20 +27,22 @@ const routeBatchKind = "route batch"
 type dealKernel[T any] struct {
 	branches[[]T]
 	worker Worker[[]T, []int]
-	picked [][]int
+	picked [][]int // what the worker has answered for the batch at hand
+	want   int     // its elements
 	keep   func([]int) bool
 	count  []int       // elements per branch
 	used   []int       // branches that have some
 	ids    []*plan.IDs // of their chunks
 }
 
-func newDealKernel[T any](w Worker[[]T, []int], s *plan.Stage) plan.Kernel {
-	k := &dealKernel[T]{worker: w, count: make([]int, s.Outs), ids: make([]*plan.IDs, s.Outs)}
+func newDealKernel[T any](ctx context.Context, g *Graph, w Worker[[]T, []int], s *plan.Stage) plan.Kernel {
+	k := &dealKernel[T]{count: make([]int, s.Outs), ids: make([]*plan.IDs, s.Outs)}
 	k.branches.init(s, false) // a batch's parts are its children: it does not go two ways itself
 	k.keep = func(to []int) bool {
 		k.picked = append(k.picked, to)
 		return true
 	}
+	k.worker = withHooks(ctx, g, s, w, k.check)
 	return k
 }
 
@@ -76,23 +76,28 @@ func (k *dealKernel[T]) pick(ctx context.Context, batch []T) ([]int, error) {
 		ctx, cancel = context.WithTimeout(ctx, k.stage.Timeout)
 		defer cancel()
 	}
-	k.picked = k.picked[:0]
+	k.picked, k.want = k.picked[:0], len(batch)
 	if err := k.worker.Process(ctx, batch, k.keep); err != nil {
 		return nil, err
 	}
-	if len(k.picked) == 0 { // only a hook can do that
-		return nil, nil
+	if err := k.check(); err != nil {
+		return nil, err
 	}
+	return k.picked[0], nil
+}
+
+// check is what is wrong with the worker's answer.
+func (k *dealKernel[T]) check() error {
 	to := k.picked[0]
-	if len(to) != len(batch) {
-		return nil, wrongCount(len(to), len(batch))
+	if len(to) != k.want {
+		return wrongCount(len(to), k.want)
 	}
 	for _, b := range to {
 		if b < 0 || b >= len(k.out) {
-			return nil, noBranch(b, len(k.out))
+			return noBranch(b, len(k.out))
 		}
 	}
-	return to, nil
+	return nil
 }
 
 // deal makes the parts of one batch.

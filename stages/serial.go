@@ -22,7 +22,7 @@ type serialKernel[In, Out any] struct {
 	gone    plan.IDs // scratch: what is let go of
 }
 
-func newSerialKernel[In, Out any](w Worker[In, Out], s *plan.Stage) (plan.Kernel, error) {
+func newSerialKernel[In, Out any](w Worker[In, Out], s *plan.Stage) (*serialKernel[In, Out], error) {
 	f, ok := any(w).(Flusher[Out])
 	if !ok {
 		return nil, Fatal(fmt.Errorf("the kind %q holds items back, but %T is no Flusher of %v", s.Kind, w, s.Item))
@@ -66,7 +66,7 @@ func (k *serialKernel[In, Out]) items(ctx context.Context, w *plan.Work) {
 		held := k.flusher.Held()
 		if held < 0 || held > k.count+1 {
 			k.withdraw()
-			w.Err = Fatal(fmt.Errorf("%T says that it holds %d of %d items", k.worker, held, k.count+1))
+			w.Err = Fatal(fmt.Errorf("%T says that it holds %d of %d items", k.flusher, held, k.count+1))
 			break
 		}
 		if made > 0 || held <= k.count {
@@ -115,7 +115,7 @@ func (k *serialKernel[In, Out]) flush(ctx context.Context, w *plan.Work, emit fu
 	err := k.flusher.Flush(ctx, emit)
 	k.free = false
 	if held := k.flusher.Held(); err == nil && held != 0 {
-		err = fmt.Errorf("%T holds %d items after Flush, want none", k.worker, held)
+		err = fmt.Errorf("%T holds %d items after Flush, want none", k.flusher, held)
 	}
 	if k.failed(w, err, 0) {
 		return

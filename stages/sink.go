@@ -19,8 +19,9 @@ func Sink[T any](in Stream[T], name string, f func(ctx context.Context, v T) err
 	d.constructor("", f == nil)
 	s := d.Stage
 	s.Ordered = d.Mailbox == 1 || d.order == Ordered
-	s.Open = func(context.Context) (plan.Kernel, error) {
-		return &sinkKernel[T]{worker: sinker[T](f), stage: s}, nil
+	s.Open = func(ctx context.Context) (plan.Kernel, error) {
+		w := withHooks[T, struct{}](ctx, g, s, sinker[T](f), func() error { return nil })
+		return &sinkKernel[T]{worker: w, stage: s}, nil
 	}
 	g.add(d, in.port)
 }

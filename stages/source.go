@@ -16,6 +16,17 @@ type Origin[T any] struct {
 	fault string // a mistake in what it was made of
 }
 
+// Plan returns what o is made of: for the packages of this module.
+func (o Origin[T]) Plan() plan.Origin[T] {
+	p := plan.Origin[T]{Local: o.local, Fault: o.fault}
+	if o.open != nil {
+		p.Open = func(ctx context.Context, epoch int, index int64) iter.Seq2[T, error] {
+			return o.open(ctx, Position{epoch, index})
+		}
+	}
+	return p
+}
+
 // A Position is a place in a source. The zero value is its beginning.
 type Position struct {
 	Epoch int   // passes over the source that lie behind
@@ -38,7 +49,7 @@ func Source[T any](g *Graph, name string, from Origin[T], opts ...SourceOption) 
 	if from.fault != "" {
 		d.refuse("%s", from.fault)
 	} else if from.open == nil {
-		d.refuse("its origin is empty: make one with FromSlice, FromSeq, FromFunc, FromChan or FromFiles")
+		d.refuse("its origin is empty: make one with FromSlice, Shuffled, FromSeq, FromFunc, FromChan or FromFiles")
 	}
 	s := d.Stage
 	pool := plan.NewPool[T]()
@@ -89,7 +100,7 @@ func FromSeq[T any](seq func(ctx context.Context) iter.Seq2[T, error]) Origin[T]
 }
 
 // FromFunc is FromSeq for sources that can seek, or differ by epoch: open(ctx, Position{Epoch: e, Index: i}) yields
-// what comes after the first i items of epoch e, the same each time it is asked.
+// what comes after the first i items of epoch e, the same each time it is asked. stagetest.Origin checks that.
 func FromFunc[T any](open func(ctx context.Context, from Position) iter.Seq2[T, error]) Origin[T] {
 	return Origin[T]{open: open}
 }
@@ -133,20 +144,7 @@ type feed[T any] struct {
 	begun bool     // it has been opened
 }
 
-// ringBytes is about how much memory a ring takes; wide items get fewer places.
-const ringBytes = 64 << 10
-
-func (f *feed[T]) Size() int {
-	most := 1024
-	if f.stage.Buffer != plan.Flow {
-		most = max(f.stage.Buffer+1, 1)
-	}
-	size, width := 1, int(reflect.TypeFor[T]().Size())
-	for size < most && (f.stage.Buffer != plan.Flow || size < 16 || size*2*width <= ringBytes) {
-		size *= 2
-	}
-	return size
-}
+func (f *feed[T]) Size() int { return f.stage.RingSize() }
 
 func (f *feed[T]) Bind(g *plan.Gate) {
 	f.gate, f.ring, f.flat = g, make([]T, f.Size()), plan.Flat(reflect.TypeFor[T]())

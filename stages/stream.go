@@ -16,14 +16,17 @@ type Stream[T any] struct {
 	port plan.Port
 }
 
-// A Graph is a pipeline under construction. Define makes it and hands it to the build function; only sources need it,
-// everything else follows the streams.
+// A Graph is a pipeline under construction. Define makes it and hands it to the build function; only sources and
+// graph-wide settings need it, everything else follows the streams.
 type Graph struct {
 	name   string
 	stages []*plan.Stage
 	order  []Order              // by stage: what was said of it
 	used   map[plan.Port]string // by which stage
 	faults []error
+	hooks  []Hook
+
+	aroundItems []Hook // those of hooks that concern items; set when the graph is complete
 }
 
 // A place is where a fault is reported.

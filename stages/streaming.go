@@ -35,7 +35,7 @@ func (k *streamKernel[In, Out]) take(v Out) bool {
 	if !k.wanted {
 		return false
 	}
-	if k.buf = append(k.buf, v); k.w.Parts.Wanted() || len(k.buf) >= enoughStreaming {
+	if k.buf = append(k.buf, v); k.w.Parts.Wanted() || len(k.buf) >= plan.PartItems {
 		k.hand()
 	}
 	return k.wanted

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weirflow/weir/actors"
+	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/stages"
 )
 
@@ -35,11 +36,11 @@ func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out],
 	if err != nil {
 		return nil, err
 	}
-	r := newRun(s, cfg, p.Name())
+	r := newRun(s, cfg, p.Plan(), at)
 	r.event(RunStarted{EventInfo: r.info(), Placement: at.String()})
 	system := s.core.actors(cfg.Logger)
 	r.begin(ctx, func() *actors.Run {
-		return system.Start(ctx, p.Plan(), actors.Config{OnEvent: r.observe, OnEnd: r.released})
+		return system.Start(ctx, r.graph, actors.Config{ID: string(r.id), OnEvent: r.observe, OnEnd: r.released})
 	})
 	return newTyped[Out](r), nil
 }
@@ -66,11 +67,12 @@ func Items[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out], 
 	}
 }
 
-func newRun(s *Supervisor, cfg Config, pipeline string) *run {
+func newRun(s *Supervisor, cfg Config, graph *plan.Graph, at Placement) *run {
 	var id [16]byte
 	rand.Read(id[:]) // never fails
 	return &run{
-		id: RunID(hex.EncodeToString(id[:])), pipeline: pipeline, started: time.Now(),
-		cfg: cfg, core: s.core, herald: s.herald, journal: newJournal(), ended: make(chan struct{}), told: make(chan struct{}),
+		id: RunID(hex.EncodeToString(id[:])), pipeline: graph.Name, graph: graph, at: at, started: time.Now(),
+		cfg: cfg, core: s.core, herald: s.herald, journal: newJournal(), alive: map[string]bool{"": true},
+		gone: make(chan struct{}), ended: make(chan struct{}), told: make(chan struct{}),
 	}
 }

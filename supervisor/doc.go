@@ -30,6 +30,11 @@
 // An error comes once, as the last turn of the loop, and stays readable in Err. There is nothing to check after the
 // loop.
 //
+// # Background tasks
+//
+// What must be done beside a run, for as long as it lasts, is a Task of the Config: its context ends with the run, and the
+// run has not ended before the task has.
+//
 // # Concurrency
 //
 // All methods of a Run may be called from any goroutine. Several loops over Items, and calls of Next, share the items; a
@@ -39,10 +44,11 @@
 //
 // An item that fails is a *stages.ItemError, and a run that ends because of one a *RunError that wraps all causes.
 // errors.Is and As see through both. A run that was ended from outside has ErrStopped, ErrDrainTimeout or the cause of a
-// context's end instead.
+// context's end instead. A background task's error is an event, and a cause of the run's only if the task is Fatal.
 //
 // # Testing
 //
 // Pipelines run inside testing/synctest: a test of hours of waiting takes milliseconds. Deploy inside the bubble, with
-// a supervisor made there.
+// a supervisor made there. Package supervisortest has the placements as a table, and Collect, which runs a pipeline and
+// checks that nothing of it is left.
 package supervisor

@@ -45,6 +45,13 @@ type (
 		EventInfo
 		Epoch int
 	}
+	// TaskFailed is a background task's error. It is a *stages.PanicError if the task panicked, and a *stages.HungError if
+	// Stop has waited for it as long as it may.
+	TaskFailed struct {
+		EventInfo
+		Task string
+		Err  error
+	}
 	// EventsLost says how many events were dropped here because their listener was slow, or panicked.
 	EventsLost struct {
 		EventInfo
@@ -67,6 +74,13 @@ type (
 		Stage  string
 		Worker int
 		Err    error
+	}
+	// HookFailed says that a StageEnter or StageExit returned an error, or panicked. The run fails with it, unless it was
+	// stopped before.
+	HookFailed struct {
+		EventInfo
+		Stage string
+		Err   error
 	}
 	// StageHung names a function that ignores its context: Stop has waited for it as long as it may.
 	StageHung struct {

@@ -118,6 +118,26 @@ func ExampleRun_Epochs() {
 	// 1 [c]
 }
 
+// A task beside each run, which has the run fail if it does.
+func ExampleTask() {
+	watch := func(ctx context.Context, stats func() supervisor.Stats) error {
+		select {
+		case <-ctx.Done(): // the run has ended
+			fmt.Println("delivered", stats().Delivered)
+			return nil
+		case <-time.After(time.Hour):
+			return errors.New("the credential has expired")
+		}
+	}
+	sup := supervisor.New(supervisor.Config{Background: []supervisor.Task{{Name: "watch", Run: watch, Fatal: true}}})
+	for _, err := range supervisor.Items(context.Background(), sup, squares.With(1000), nil) {
+		if err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Output: delivered 1000
+}
+
 // The first interrupt finishes what was begun.
 func ExampleRun_Drain() {
 	interrupt, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -167,4 +187,29 @@ func ExampleLogEvents() {
 	// {"level":"warn","pipeline":"test","run":"","job":"demo","stage":"f","item":"ints/0/0","attempts":1,"err":"no","message":"item failed"}
 	// {"level":"warn","pipeline":"test","run":"","job":"demo","stage":"f","item":"ints/0/1","attempts":1,"err":"no","message":"item failed"}
 	// {"level":"warn","pipeline":"test","run":"","job":"demo","stage":"f","item":"ints/0/2","attempts":1,"err":"no","message":"item failed"}
+}
+
+// What runs, and where, as a chart for a status page.
+func ExampleSupervisor_Runs() {
+	sup := supervisor.New(supervisor.Config{})
+	run, err := supervisor.Deploy(context.Background(), sup, squares.With(4), supervisor.InProcess{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer run.Stop()
+	for _, r := range sup.Runs() {
+		fmt.Println(r.Pipeline)
+		fmt.Print(r.Graph())
+	}
+	// Output:
+	// squares
+	// flowchart LR
+	//   subgraph n0["this process"]
+	//     s0(["ints<br/>source"])
+	//     s1["square<br/>map, mailbox 2"]
+	//   end
+	//   out(("the consumer"))
+	//   s0 -->|"int, ≤ 1026"| s1
+	//   s1 -->|"int, ≤ 1025"| out
 }

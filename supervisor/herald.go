@@ -1,6 +1,10 @@
 package supervisor
 
-import "sync"
+import (
+	"context"
+	"runtime/pprof"
+	"sync"
+)
 
 // A herald tells events to a Config.OnEvent, in order, in one goroutine that is there only while there is something to
 // tell.
@@ -47,6 +51,7 @@ func (h *herald) post(e Event, told chan struct{}) {
 }
 
 func (h *herald) tell() {
+	pprof.SetGoroutineLabels(context.Background()) // not those of the run that happened to start it
 	for n := h.next(); n.event != nil; n = h.next() {
 		h.call(n)
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"github.com/weirflow/weir/stages"
 )
 
 // LogEvents returns a Config.OnEvent that writes each event to l: constant messages, nouns as fields; failures at Warn,
@@ -81,6 +83,14 @@ func describe(e Event) entry {
 	case EpochEnded:
 		d.level, d.message = slog.LevelDebug, "epoch ended"
 		d.add(slog.Int("epoch", e.Epoch))
+	case TaskFailed:
+		d.level, d.message = slog.LevelWarn, "task failed"
+		d.add(slog.String("task", e.Task))
+		d.err(e.Err)
+		if hung, ok := errors.AsType[*stages.HungError](e.Err); ok {
+			d.level, d.message = slog.LevelError, "task does not return"
+			d.add(slog.String("stack", hung.Stack))
+		}
 	case EventsLost:
 		d.level, d.message = slog.LevelWarn, "events lost"
 		d.add(slog.Int64("count", e.Count))
@@ -91,6 +101,10 @@ func describe(e Event) entry {
 	case CloseFailed:
 		d.level, d.message = slog.LevelWarn, "close failed"
 		d.add(slog.String("stage", e.Stage), slog.Int("worker", e.Worker))
+		d.err(e.Err)
+	case HookFailed:
+		d.level, d.message = slog.LevelWarn, "hook failed"
+		d.add(slog.String("stage", e.Stage))
 		d.err(e.Err)
 	case StageHung:
 		d.level, d.message = slog.LevelError, "function does not return"

@@ -58,6 +58,16 @@ func every() []struct {
 			`level=DEBUG msg="epoch ended" pipeline=thumbs run=c0ffee epoch=3`,
 		},
 		{
+			"task failed", supervisor.TaskFailed{EventInfo: info, Task: "renew", Err: cause},
+			`{"level":"warn","pipeline":"thumbs","run":"c0ffee","task":"renew","err":"no luck","message":"task failed"}`,
+			`level=WARN msg="task failed" pipeline=thumbs run=c0ffee task=renew err="no luck"`,
+		},
+		{
+			"task hung", supervisor.TaskFailed{EventInfo: info, Task: "renew", Err: &stages.HungError{Task: "renew", Stack: "main.renew"}},
+			`{"level":"error","pipeline":"thumbs","run":"c0ffee","task":"renew","err":"task \"renew\" does not return","stack":"main.renew","message":"task does not return"}`,
+			`level=ERROR msg="task does not return" pipeline=thumbs run=c0ffee task=renew err="task \"renew\" does not return" stack=main.renew`,
+		},
+		{
 			"events lost", supervisor.EventsLost{EventInfo: info, Count: 17},
 			`{"level":"warn","pipeline":"thumbs","run":"c0ffee","count":17,"message":"events lost"}`,
 			`level=WARN msg="events lost" pipeline=thumbs run=c0ffee count=17`,
@@ -71,6 +81,11 @@ func every() []struct {
 			"close failed", supervisor.CloseFailed{EventInfo: info, Stage: "decode", Worker: 2, Err: cause},
 			`{"level":"warn","pipeline":"thumbs","run":"c0ffee","stage":"decode","worker":2,"err":"no luck","message":"close failed"}`,
 			`level=WARN msg="close failed" pipeline=thumbs run=c0ffee stage=decode worker=2 err="no luck"`,
+		},
+		{
+			"hook failed", supervisor.HookFailed{EventInfo: info, Stage: "decode", Err: cause},
+			`{"level":"warn","pipeline":"thumbs","run":"c0ffee","stage":"decode","err":"no luck","message":"hook failed"}`,
+			`level=WARN msg="hook failed" pipeline=thumbs run=c0ffee stage=decode err="no luck"`,
 		},
 		{
 			"item retried", supervisor.ItemRetried{EventInfo: info, Stage: "decode", Item: item, Attempt: 2, Err: cause},

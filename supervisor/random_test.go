@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/weirflow/weir/stages"
@@ -101,7 +102,11 @@ func checkChain(t *testing.T, seed uint64) {
 
 	want, wantFailed := reference(chain, n, epochs)
 	t.Logf("%+v", chain)
+	var inside atomic.Int64 // of the hooks around items
 	p := define(func(g *stages.Graph) stages.Stream[elem] {
+		if seed%2 == 1 {
+			g.Hook(around(&inside))
+		}
 		s := stages.Source(g, "source", elems(n), stages.Epochs(epochs))
 		for i, l := range chain {
 			s = l.add(s, fmt.Sprintf("%d %s", i, l.kind))
@@ -136,8 +141,32 @@ func checkChain(t *testing.T, seed uint64) {
 	for _, st := range s.Stages {
 		failed += st.Failed
 	}
+	if in := inside.Load(); in != 0 {
+		t.Errorf("%d items were entered more often than left", in)
+	}
 	if s.InFlight != 0 || s.Yielded != int64(n*epochs) || failed != int64(wantFailed) {
 		t.Errorf("%d failed in the stages, want %d: %+v", failed, wantFailed, s)
+	}
+}
+
+// around counts how many items are entered and not left, and dies around some of them.
+func around(inside *atomic.Int64) stages.Hook {
+	die := func(it stages.Item, at int64) {
+		if it.Attempt == 1 && it.ID.Path == "" && it.ID.Index%97 == at {
+			panic("once")
+		}
+	}
+	return stages.Hook{
+		ItemEnter: func(_ context.Context, it stages.Item) error {
+			die(it, 13)
+			inside.Add(1)
+			return nil
+		},
+		ItemExit: func(_ context.Context, it stages.Item, err error) error {
+			inside.Add(-1)
+			die(it, 57)
+			return err
+		},
 	}
 }
 

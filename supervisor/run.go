@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weirflow/weir/actors"
+	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/stages"
 )
 
@@ -18,24 +19,28 @@ const maxFailures = 100
 // A run is a Run without its type.
 //
 // It is over when its consumer has been told the end, or it was stopped: then Err is decided. It has ended when, besides,
-// every goroutine is gone.
+// every goroutine is gone, its background tasks' included.
 type run struct {
 	id       RunID
 	pipeline string
+	graph    *plan.Graph
+	at       Placement
 	started  time.Time
 	cfg      Config
 	core     *core
 	herald   *herald
 	journal  *journal
 
-	stopping atomic.Bool // it was stopped: loops end
+	stopping atomic.Bool        // it was stopped: loops end
+	endTasks context.CancelFunc // immutable after begin
+	gone     chan struct{}      // closed when every goroutine has ended
 	ended    chan struct{}
 	told     chan struct{} // closed when Config.OnEvent has been told all
 
 	mu       sync.Mutex
 	actors   *actors.Run         // guarded by mu until begin returns, then immutable
 	over     bool                // guarded by mu
-	free     bool                // guarded by mu: every goroutine has ended
+	alive    map[string]bool     // guarded by mu: the tasks that have not ended, and "", which is the actors
 	hands    int                 // guarded by mu: chunks that loops and Next have and have not given back
 	err      error               // guarded by mu
 	overAt   time.Time           // guarded by mu
@@ -50,6 +55,7 @@ func (r *run) begin(ctx context.Context, start func() *actors.Run) {
 	defer r.mu.Unlock()
 	r.core.add(r) // whoever finds it there waits for mu before it asks the actors
 	r.actors = start()
+	r.startTasks(ctx)
 	r.unwatch = context.AfterFunc(ctx, func() { r.stop(context.Cause(ctx)) })
 }
 
@@ -72,6 +78,8 @@ func (r *run) observe(e actors.Event) {
 		r.event(ItemRetried{i, e.Stage, e.Item, e.Attempt, e.Err})
 	case actors.CloseFailed:
 		r.event(CloseFailed{i, e.Stage, e.Worker, e.Err})
+	case actors.HookFailed:
+		r.event(HookFailed{i, e.Stage, e.Err})
 	case actors.Failed:
 		r.mu.Lock()
 		if r.failures = append(r.failures, e.Err); len(r.failures) > maxFailures {
@@ -89,10 +97,15 @@ func (r *run) finish(err error) (decided error, first bool) {
 	if r.over {
 		return r.err, false
 	}
-	if causes := r.actors.Causes(); len(causes) > 0 {
+	causes := r.actors.Causes()
+	if failed, ok := err.(*taskError); ok {
+		causes = append(causes, failed)
+	}
+	if len(causes) > 0 {
 		err = &RunError{r.id, r.pipeline, causes}
 	}
 	r.over, r.err, r.overAt = true, err, time.Now()
+	r.endTasks()
 	r.unwatch()
 	if r.drain != nil {
 		r.drain.Stop()
@@ -130,11 +143,18 @@ func (r *run) abandon(cause error) error {
 }
 
 // released is called when every goroutine of the actors has ended.
-func (r *run) released() {
+func (r *run) released() { r.leave("") }
+
+// leave is called for the actors and for each task, when they have ended. The last one may end the run.
+func (r *run) leave(part string) {
 	r.mu.Lock()
-	r.free = true
+	delete(r.alive, part)
+	last := len(r.alive) == 0
 	r.mu.Unlock()
-	r.conclude()
+	if last {
+		r.conclude()
+		close(r.gone)
+	}
 }
 
 // takeHand notes that a chunk is with the consumer.
@@ -159,7 +179,7 @@ func (r *run) dropHand() {
 // back: whichever comes last.
 func (r *run) conclude() {
 	r.mu.Lock()
-	if !r.over || !r.free || r.hands > 0 && !r.stopping.Load() || r.isEnded() {
+	if !r.over || len(r.alive) > 0 || r.hands > 0 && !r.stopping.Load() || r.isEnded() {
 		r.mu.Unlock()
 		return
 	}
@@ -195,15 +215,16 @@ func (r *run) Drain() {
 }
 
 // Stop ends the run now: contexts are cancelled, sources are not pulled again. It blocks until everything is released,
-// at most Config.Grace, and returns nil, or a *stages.HungError for each function that does not return. It has no
-// context, to be right in a defer behind one that has been cancelled. Stop may be called at any time, again, and by
-// several goroutines; but not by a stage's function, which it would wait for: that one calls Drain, or go run.Stop().
+// at most Config.Grace, and returns nil, or a *stages.HungError for each function and each background task that does not
+// return. It has no context, to be right in a defer behind one that has been cancelled. Stop may be called at any time,
+// again, and by several goroutines; but not by a stage's function, a hook, or a task, which it would wait for: that one calls
+// Drain, or go run.Stop().
 func (r *run) Stop() error {
 	r.stop(ErrStopped)
 	grace := time.NewTimer(r.cfg.Grace)
 	defer grace.Stop()
 	select {
-	case <-r.actors.Done():
+	case <-r.gone:
 		return nil
 	case <-grace.C:
 	}
@@ -212,6 +233,7 @@ func (r *run) Stop() error {
 		errs = append(errs, h)
 		r.event(StageHung{r.info(), h.Stage, h})
 	}
+	errs = append(errs, r.hungTasks()...)
 	if len(errs) == 0 { // what does not end is not user code
 		return fmt.Errorf("run %s has not ended %v after Stop: %w", r.id, r.cfg.Grace, stages.ErrHung)
 	}

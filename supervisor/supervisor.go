@@ -64,7 +64,7 @@ func (s *Supervisor) Runs() []RunInfo {
 	defer s.core.mu.Unlock()
 	var infos []RunInfo
 	for _, r := range s.core.runs {
-		infos = append(infos, RunInfo{r.id, r.pipeline, r.started, r.stats})
+		infos = append(infos, RunInfo{r.id, r.pipeline, r.started, r.stats, r.chart})
 	}
 	return infos
 }
@@ -75,6 +75,7 @@ type RunInfo struct {
 	Pipeline string
 	Started  time.Time
 	Stats    func() Stats
+	Graph    func() string // a Mermaid flow chart, with a frame around what runs in one process
 }
 
 // RunID names a run: 128 random bits, in hex.
@@ -91,10 +92,13 @@ type Config struct {
 	// there is one actor system. Events do not go there by themselves; LogEvents sends them.
 	Logger zerolog.Logger
 
-	// Grace is how long Stop waits for functions to end. 0 means 5 s.
+	// Grace is how long Stop waits for functions and tasks to end. 0 means 5 s.
 	Grace time.Duration
 	// DrainWithin is how long Drain may take before it becomes Stop. 0 means 30 s.
 	DrainWithin time.Duration
+
+	// Background tasks run in this process, beside each run, for as long as it lasts.
+	Background []Task
 
 	// Job and Rank label events and statistics, so that the runs of a fleet can be compared.
 	Job, Rank string
@@ -118,7 +122,7 @@ func (c Config) validate() (err error) {
 	if c.DrainWithin < 0 {
 		err = errors.Join(err, fmt.Errorf("supervisor: Config.DrainWithin is %v, want at least 0", c.DrainWithin))
 	}
-	return err
+	return errors.Join(append([]error{err}, validateTasks(c.Background)...)...)
 }
 
 // actors returns the actor system, which the first call makes.

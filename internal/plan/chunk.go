@@ -152,6 +152,15 @@ func SizeOf[T any]() func(*T) int64 {
 	return nil
 }
 
+// Weighable reports whether SizeOf tells the bytes behind values of t.
+func Weighable(t reflect.Type) bool {
+	if t.Kind() == reflect.Slice {
+		k := t.Elem().Kind()
+		return k >= reflect.Bool && k <= reflect.Complex128
+	}
+	return t.Kind() == reflect.String
+}
+
 // Flat reports whether values of t hold no pointers, so that they need not be cleared to let go of what they refer to.
 func Flat(t reflect.Type) bool {
 	switch t.Kind() {

@@ -9,6 +9,9 @@ import (
 // ErrFatal marks errors that no policy may skip: stages.ErrFatal.
 var ErrFatal = errors.New("stages: fatal")
 
+// ErrDropped is the error of an item, in Work.Err, that is to be dropped: nothing comes of it, and it has not failed.
+var ErrDropped = errors.New("dropped by a hook")
+
 // Examine asks an error of user code all that the runtime wants to know of it, in the goroutine of that user code: its
 // methods are user code too. An error whose methods panic is replaced by one that says so.
 func Examine(err error) (fatal, canceled bool, safe error) {

@@ -12,7 +12,15 @@ import (
 type Graph struct {
 	Name   string
 	Stages []*Stage
-	Outlet Port // whose items leave the graph
+	Outlet Port   // whose items leave the graph
+	Hooks  []Hook // around its stages, the outermost first
+}
+
+// A Hook is user code around each stage of a graph. WorkOf finds the stage in ctx. Either field may be nil.
+type Hook struct {
+	Enter func(ctx context.Context) error
+	// Exit returns what err, the stage's error, has become.
+	Exit func(ctx context.Context, err error) error
 }
 
 // A Port is one output of one stage.

@@ -38,7 +38,7 @@ type Work struct {
 	Out      Chunk
 	Outs     []Chunk // instead of Out, if the stage Forks: by output; nil: nothing for it
 	Turn     *Turn   // of a fork whose order is restored
-	Err      error   // of item Next, or of the flush
+	Err      error   // of item Next, or of the flush; ErrDropped
 	Flushing bool    // a flush is under way: Err, or a panic, is not that of an item
 	Dropped  int     // items of which nothing came
 	Held     int     // latest items that the kernel still holds
@@ -50,6 +50,10 @@ type Work struct {
 	// Parts hands on outputs while their input is still worked on. nil unless the stage is Streaming.
 	Parts Parts
 }
+
+// A Spoiled is what a kernel panics with that holds an item which has failed, or is to be dropped, all the same. The
+// worker is to be replaced, but the item has had its attempt: Err is as in Work.Err.
+type Spoiled struct{ Err error }
 
 // A Partial is an item of which outputs have been handed on although it is not done.
 type Partial struct {

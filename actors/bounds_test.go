@@ -1,0 +1,57 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/weirflow/weir/internal/plan"
+)
+
+// The description of a graph adds up what plan says; the windows are what holds.
+func TestWindowsAreAsLargeAsTheDescriptionSays(t *testing.T) {
+	for _, mailbox := range []int{1, 4, 100} {
+		for _, held := range []int{0, 32} {
+			for _, buffer := range []int{plan.Flow, 0, 3, 8, 100, 5000} {
+				t.Run(fmt.Sprint(mailbox, held, buffer), func(t *testing.T) {
+					s := &plan.Stage{Mailbox: mailbox, MaxHeld: held, Buffer: buffer, Item: reflect.TypeFor[int]()}
+					r := &Run{graph: &plan.Graph{Stages: []*plan.Stage{s}}, stats: []*stageStats{{}}}
+					in := &edge{}
+					if w := newStage(r, s, nil, in, []outbox{{}}).win; w.most != s.Window() || w.size > w.most {
+						t.Errorf("a stage: at most %d, at first %d, described as %d", w.most, w.size, s.Window())
+					}
+					if w := newOutlet(r, s, &edge{}).win; w.most != r.graph.OutletWindow() || w.size > w.most {
+						t.Errorf("an outlet: at most %d, at first %d, described as %d", w.most, w.size, r.graph.OutletWindow())
+					}
+					s.Feed = func() plan.Feed { return noFeed{s} }
+					if w := newSource(r, s, nil, newTap(t.Context()), outbox{}).win; w.most != s.Ring() || w.size > w.most || s.Ring() > s.RingSize() {
+						t.Errorf("a source: at most %d, at first %d, described as %d of %d", w.most, w.size, s.Ring(), s.RingSize())
+					}
+				})
+			}
+		}
+	}
+}
+
+// A window that follows the flow never grants more than it is described to.
+func TestAWindowNeverGrantsMoreThanIsDescribed(t *testing.T) {
+	s := &plan.Stage{Mailbox: 3, MaxHeld: 5, Buffer: plan.Flow}
+	w := newWindow(s.Mailbox, s.MaxHeld, s.Buffer, swift())
+	for left := range uint64(100_000) {
+		if left%777 == 0 {
+			w.weigh(int64(left)<<20, 1)
+		}
+		if limit, ok := w.next(left); ok && limit-left > uint64(s.Window()) {
+			t.Fatalf("%d granted at %d, described as %d", limit, left, s.Window())
+		}
+	}
+}
+
+// noFeed is a source without items.
+type noFeed struct{ s *plan.Stage }
+
+func (noFeed) Bind(*plan.Gate)             {}
+func (noFeed) Run(context.Context)         {}
+func (noFeed) Take(uint64, int) plan.Chunk { return nil }
+func (f noFeed) Size() int                 { return f.s.RingSize() }
