@@ -56,15 +56,8 @@ func (m *mixer) chosen(ch *choice) {
 	}
 	m.choice = nil
 	d := m.spec.Pool.Get(len(ch.order))
-	for k := 0; k < len(ch.order); {
-		i, n := ch.order[k], 1
-		for k+n < len(ch.order) && ch.order[k+n] == i {
-			n++
-		}
-		m.take(d, i, n)
-		k += n
-	}
-	if m.give(d) {
+	m.order = append(m.order[:0], ch.order...)
+	if m.gather(d) {
 		m.fails = 0
 	}
 	if ch.died && !m.over {

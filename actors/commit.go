@@ -29,7 +29,7 @@ func (s *stage) returned(p *piece) {
 	if n > 0 && p.replays == 0 {
 		s.inARow, s.flushFails = 0, 0
 	}
-	if s.spec.Serial && (p.err != nil || p.from < p.to) {
+	if s.spec.OneByOne() && (p.err != nil || p.from < p.to) {
 		s.revoke(p.worker) // what waited behind it must not overtake it
 	}
 	switch {
@@ -48,7 +48,7 @@ func (s *stage) returned(p *piece) {
 		return
 	}
 	s.release(p)
-	if (s.spec.Serial || s.spec.Streaming) && len(s.lost) > 1 {
+	if (s.spec.OneByOne() || s.spec.Streaming) && len(s.lost) > 1 {
 		s.relist()
 	}
 	s.watchHeld()

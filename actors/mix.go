@@ -56,52 +56,77 @@ func (m *mixer) take(d plan.Chunk, i, n int) {
 func (m *mixer) roundRobin(credit int) (bool, int) {
 	most := min(credit, mostTaken)
 	d := m.spec.Pool.Get(most)
-	for d.Len() < most {
+	for m.begin(); d.Len()+len(m.order) < most; {
 		i := m.next
 		for k := 0; m.ins[i].through() && k < len(m.ins); k++ {
 			i = (i + 1) % len(m.ins)
 		}
 		m.next = i
 		if !m.ins[i].ready() {
-			return m.give(d), i
+			return m.gather(d), i
 		}
-		m.take(d, i, 1)
+		m.pick(d, i)
 		m.next = (i + 1) % len(m.ins)
 	}
-	return m.give(d), -1
+	return m.gather(d), -1
 }
 
-// weigh makes the weights of the inputs whole numbers, so that draws are the same on every machine, and begins the draws
-// of an epoch.
-func (m *mixer) weigh() {
-	if m.mix.How != plan.Weighted {
+// begin, pick and gather take items one by one: what is picked is copied in one go, when an input has no more at hand.
+func (m *mixer) begin() {
+	m.order, m.rest = m.order[:0], m.rest[:0]
+	for i := range m.ins {
+		in := &m.ins[i]
+		n := 0
+		if in.ready() {
+			n = (*in.q.front()).Len() - in.at
+		}
+		m.rest = append(m.rest, n)
+	}
+}
+
+// pick takes one item of input i, which is ready.
+func (m *mixer) pick(d plan.Chunk, i int) {
+	m.order = append(m.order, i)
+	if m.rest[i]--; m.rest[i] == 0 {
+		m.copyPicked(d)
+		m.begin()
+	}
+}
+
+func (m *mixer) copyPicked(d plan.Chunk) {
+	if len(m.order) == 0 {
 		return
 	}
-	m.random = rand.NewPCG(m.mix.Seed, uint64(m.epoch))
-	sum := 0.0
-	for _, w := range m.mix.Weights {
-		sum += w
+	m.parts, m.places, m.cursors = m.parts[:0], m.places[:0], m.cursors[:0]
+	for i := range m.ins {
+		in := &m.ins[i]
+		var c plan.Chunk
+		if in.ready() {
+			c = *in.q.front()
+		}
+		m.parts, m.places, m.cursors = append(m.parts, c), append(m.places, in.at), append(m.cursors, &in.ids)
 	}
-	m.weights = m.weights[:0]
-	for _, w := range m.mix.Weights {
-		m.weights = append(m.weights, max(uint64(w/sum*(1<<32)), 1))
+	d.Gather(m.parts, m.places, m.order)
+	d.Head().IDs.Gather(m.cursors, m.order)
+	for i := range m.ins {
+		if n := m.places[i] - m.ins[i].at; n > 0 {
+			m.taken(i, n)
+		}
 	}
 }
 
-// draw returns an input, in proportion to the weights of those that are not through.
-func (m *mixer) draw() int {
-	sum := uint64(0)
-	for _, w := range m.weights {
-		sum += w
+// gather hands on what has been picked.
+func (m *mixer) gather(d plan.Chunk) bool {
+	m.copyPicked(d)
+	return m.give(d)
+}
+
+// weigh begins the draws of an epoch.
+func (m *mixer) weigh() {
+	if m.mix.How == plan.Weighted {
+		m.random = rand.NewPCG(m.mix.Seed, uint64(m.epoch))
+		m.draws.fill(m.mix.Weights)
 	}
-	x := (m.random.Uint64() >> 32) * sum >> 32 // even to one in 1<<32
-	for i, w := range m.weights {
-		if x < w {
-			return i
-		}
-		x -= w
-	}
-	return len(m.weights) - 1
 }
 
 // weighted takes from the input that is drawn, and waits for it. An input that is found to be through has no weight for
@@ -120,31 +145,32 @@ func (m *mixer) weighted(credit int) (bool, int) {
 		most = int(min(int64(most), n-m.count))
 	}
 	d := m.spec.Pool.Get(most)
-	for d.Len() < most {
+	for m.begin(); d.Len()+len(m.order) < most; {
 		if m.drawn < 0 {
-			m.drawn = m.draw()
+			m.drawn = m.draws.draw(m.random.Uint64())
 		}
 		i := m.drawn
 		in := &m.ins[i]
 		if in.ready() {
-			m.take(d, i, 1)
+			m.pick(d, i)
 			m.drawn = -1
 			m.count++
 			continue
 		}
 		if !in.through() {
-			return m.give(d), i
+			return m.gather(d), i
 		}
 		if m.mix.UntilFirstEnd {
-			moved := m.give(d)
+			moved := m.gather(d)
 			return m.firstEnd(i) || moved, -1
 		}
-		m.drawn, m.weights[i] = -1, 0
+		m.drawn = -1
+		m.draws.remove(i)
 		if m.allThrough() {
 			break
 		}
 	}
-	return m.give(d), -1
+	return m.gather(d), -1
 }
 
 func (m *mixer) allThrough() bool {

@@ -32,7 +32,7 @@ type mixer struct {
 	epoch   int // of its own; EpochItems only
 	count   int64
 	random  *rand.PCG
-	weights []uint64
+	draws   draws
 	drawn   int    // the input that has been drawn and has not given; -1: none
 	passed  []pass // marks of rounds that are not this join's own
 	choice  *choice
@@ -40,8 +40,12 @@ type mixer struct {
 	sup     actor.Supervisor
 	fails   int // of the function of a MergeFunc, in a row
 	ids     plan.IDs
-	parts   []plan.Chunk
+	joined  []plan.Part
+	parts   []plan.Chunk // this and the following are scratch
 	places  []int
+	cursors []*plan.Cursor
+	order   []int // inputs that have been picked, and not copied
+	rest    []int // items that they have at hand besides
 }
 
 // A pass is how far a fork's rounds have been passed on.

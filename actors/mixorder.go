@@ -117,11 +117,12 @@ func (m *mixer) rejoin() (bool, int) {
 	if of >= 0 && limit <= at && !m.ins[of].ready() {
 		return false, of // its part may still come
 	}
-	m.parts, m.places = m.parts[:0], m.places[:0]
-	to, fits := (*plan.Shares)(nil), true
+	m.joined = m.joined[:0]
+	var to *plan.Shares
+	fits := true
 	for k := range m.ins {
 		in := &m.ins[k]
-		var part plan.Chunk
+		var part plan.Part
 		switch {
 		case !in.ready():
 			if !in.through() && in.low <= at {
@@ -129,26 +130,26 @@ func (m *mixer) rejoin() (bool, int) {
 			}
 		default:
 			if m.locate(in); in.pos == at {
-				part = *in.q.front()
-				of := in.ids.ShareOf(m.mix.Fork)
-				fits = of != nil && (to == nil || to == of)
-				to = of
+				of, kept := in.ids.ShareOf(m.mix.Fork)
+				fits = fits && of != nil && (to == nil || to == of)
+				part, to = plan.Part{Chunk: *in.q.front(), At: in.at, Kept: kept}, of
 			}
 		}
-		m.parts, m.places = append(m.parts, part), append(m.places, in.at)
-		if !fits { // something has come back twice, or was never a part
-			m.misfit(k, -1)
-			return false, -1
-		}
+		m.joined = append(m.joined, part)
 	}
-	d := m.spec.Pool.Get(1)
-	if _, branch, ok := m.mix.Join(d, m.parts, m.places, to.To); !ok {
-		d.Free()
-		m.misfit(i, branch)
+	if !fits { // something has come back twice, or was never a part
+		m.misfit(i, -1)
 		return false, -1
 	}
-	for k, c := range m.parts {
-		if c != nil {
+	d := m.spec.Pool.Get(1)
+	kept, branch, ok := m.mix.Join(d, m.joined, to.To)
+	if !ok {
+		d.Free()
+		m.misfit(branch, branch)
+		return false, -1
+	}
+	for k, p := range m.joined {
+		if p.Chunk != nil {
 			in := &m.ins[k]
 			in.ids.CopyTo(&m.ids, in.at+1)
 			in.low = in.pos + 1
@@ -156,19 +157,21 @@ func (m *mixer) rejoin() (bool, int) {
 			m.taken(k, 1)
 		}
 	}
-	to.Join(&d.Head().IDs, &m.ids)
+	to.Join(&d.Head().IDs, &m.ids, kept)
 	return m.give(d), -1
 }
 
-// misfit fails the run with the batch of which a part does not fit: that of the next item of input i.
+// misfit fails the run with the batch that is at hand: the part of input i does not fit.
 func (m *mixer) misfit(i, branch int) {
-	in := &m.ins[i]
-	h := (*in.q.front()).Head()
-	item := &stages.ItemError{Stage: m.spec.Name, Item: stages.IDOf(m.run.graph, h.IDs.At(in.at)), Attempts: 1, Err: stages.Misfit(branch)}
+	h := (*m.ins[i].q.front()).Head()
+	item := &stages.ItemError{Stage: m.spec.Name, Item: stages.IDOf(m.run.graph, h.IDs.At(m.ins[i].at)), Attempts: 1, Err: stages.Misfit(branch)}
 	m.stats.failed.Add(1)
 	var t plan.Tally
-	t.Settle(&h.IDs, in.at, in.at+1, plan.Failed)
-	in.at++
+	for _, p := range m.joined {
+		if p.Chunk != nil {
+			t.Settle(&p.Chunk.Head().IDs, p.At, p.At+1, plan.Failed)
+		}
+	}
 	m.run.account.Add(&t)
 	m.run.event(Failed{Err: item, Budget: 1})
 	m.run.fail(m.spec, item)

@@ -163,7 +163,7 @@ func (a *worker) report(p *piece) {
 	p.reached, p.held, p.dropped, p.open, p.flushing = w.Next, w.Held, w.Dropped, w.Open, w.Flushing
 	p.out, p.turn = w.Out, w.Turn
 	w.In, w.Out, w.Outs, w.Turn = nil, nil, nil, nil
-	a.stalled = a.s.spec.Serial && (p.err != nil || p.reached < p.to)
+	a.stalled = a.s.spec.OneByOne() && (p.err != nil || p.reached < p.to)
 	a.s.run.account.Add(&a.tally)
 	a.piece = nil
 }

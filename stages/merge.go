@@ -124,36 +124,68 @@ func Rejoin[T any](name string, branches ...Stream[[]T]) Stream[[]T] {
 }
 
 // joinParts is Rejoin for one batch.
-func joinParts[T any](out plan.Chunk, parts []plan.Chunk, at []int, to []int) (n, branch int, ok bool) {
-	var small [8][]T
-	from := small[:0]
-	for i, c := range parts {
-		var part []T
-		if c != nil {
-			part = c.(*plan.Of[[]T]).Items[at[i]]
-			n += len(part)
+func joinParts[T any](out plan.Chunk, parts []plan.Part, to []int) (kept []int, branch int, ok bool) {
+	var small [8]hand[T]
+	hands := small[:0]
+	n := 0
+	for _, p := range parts {
+		h := hand[T]{kept: p.Kept, missing: p.Chunk == nil}
+		if p.Chunk != nil {
+			h.part = p.Chunk.(*plan.Of[[]T]).Items[p.At]
+			n += len(h.part)
 		}
-		from = append(from, part)
+		hands = append(hands, h)
 	}
 	whole := make([]T, 0, n)
-	for _, b := range to {
-		if parts[b] == nil {
+	if n < len(to) {
+		kept = make([]int, 0, n)
+	}
+	for e, b := range to {
+		h := &hands[b]
+		if !h.has() {
 			continue
 		}
-		if len(from[b]) == 0 {
-			return 0, b, false
+		if len(h.part) == 0 {
+			return nil, b, false
 		}
-		whole = append(whole, from[b][0])
-		from[b] = from[b][1:]
+		whole = append(whole, h.part[0])
+		h.part = h.part[1:]
+		if kept != nil {
+			kept = append(kept, e)
+		}
 	}
-	for b := range from {
-		if len(from[b]) > 0 {
-			return 0, b, false
+	for b := range hands {
+		if len(hands[b].part) > 0 {
+			return nil, b, false
 		}
 	}
 	o := out.(*plan.Of[[]T])
 	o.Items = append(o.Items, whole)
-	return n, 0, true
+	return kept, 0, true
+}
+
+// A hand deals the elements of one part back.
+type hand[T any] struct {
+	part    []T
+	kept    []int // which elements of the part are there; nil: all
+	at      int   // the next one
+	missing bool  // there is no part
+}
+
+// has reports whether the next element is there.
+func (h *hand[T]) has() bool {
+	at := h.at
+	h.at++
+	switch {
+	case h.missing:
+		return false
+	case h.kept == nil:
+		return true
+	case len(h.kept) == 0 || h.kept[0] != at:
+		return false
+	}
+	h.kept = h.kept[1:]
+	return true
 }
 
 // A chooser runs the function of a MergeFunc.

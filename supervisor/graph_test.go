@@ -186,3 +186,47 @@ func TestEpochItems(t *testing.T) {
 		}
 	}
 }
+
+// A batch that is joined within a branch of another one may have lost elements: the others stay where they were.
+func TestARejoinWithinARejoinKnowsWhatIsMissing(t *testing.T) {
+	by := func(k int) func(context.Context, []int) ([]int, error) {
+		return func(_ context.Context, v []int) ([]int, error) {
+			to := make([]int, len(v))
+			for i := range v {
+				to[i] = v[i] / k % 2
+			}
+			return to, nil
+		}
+	}
+	got, _, err := runGraph(t, func(g *stages.Graph) stages.Stream[[]int] {
+		outer := stages.RouteBatch(stages.Batch(numbersOf(g, "source", 400), "batch", 16), "outer", 2, by(1))
+		inner := stages.RouteBatch(outer[0], "inner", 2, by(2))
+		some := stages.Filter(inner[1], "some", func(_ context.Context, v []int) (bool, error) { return v[0]%64 != 2, nil })
+		in := stages.Rejoin("inside", inner[0], some)
+		again := stages.RouteBatch(in, "again", 2, by(4))
+		few := stages.Filter(again[0], "few", func(_ context.Context, v []int) (bool, error) { return v[0]%64 != 16, nil })
+		return stages.Rejoin("whole", stages.Rejoin("inside again", few, again[1]), outer[1])
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all, want []int
+	for _, b := range got {
+		if !slices.IsSorted(b) {
+			t.Errorf("%v", b)
+		}
+		all = append(all, b...)
+	}
+	for first := 0; first < 400; first += 16 {
+		for v := first; v < first+16; v++ {
+			some := v%2 == 0 && v/2%2 == 1 && first%64 == 0
+			few := v%2 == 0 && v/4%2 == 0 && first%64 == 16
+			if !some && !few {
+				want = append(want, v)
+			}
+		}
+	}
+	if !slices.Equal(all, want) {
+		t.Errorf("got %d elements, want %d", len(all), len(want))
+	}
+}

@@ -15,8 +15,11 @@ type Chunk interface {
 	Head() *Head
 	Append(src Chunk, from, to int) // copies items and identities; src is of the same type
 	Copy(src Chunk, from, to int)   // copies items only
-	Bytes() int64                   // of all items, where their size is known; otherwise 0
-	Free()                          // back to the pool it came from
+	// Gather copies items, without their identities: of the chunks in from, each from its place in at on, in the order in
+	// which order names them. It moves the places.
+	Gather(from []Chunk, at []int, order []int)
+	Bytes() int64 // of all items, where their size is known; otherwise 0
+	Free()        // back to the pool it came from
 }
 
 // A Head is what the runtime knows of a chunk.
@@ -76,6 +79,25 @@ func (c *Of[T]) Append(src Chunk, from, to int) {
 // Copy copies items [from, to) of src, which is an *Of[T], without their identities.
 func (c *Of[T]) Copy(src Chunk, from, to int) {
 	c.Items = append(c.Items, src.(*Of[T]).Items[from:to]...)
+}
+
+// Gather copies items of several chunks in turn.
+//
+// HOT PATH: it runs for every item of a merge that mixes item by item.
+func (c *Of[T]) Gather(from []Chunk, at []int, order []int) {
+	var few [16][]T
+	items := few[:0]
+	for _, f := range from {
+		var s []T
+		if f != nil {
+			s = f.(*Of[T]).Items
+		}
+		items = append(items, s)
+	}
+	for _, i := range order {
+		c.Items = append(c.Items, items[i][at[i]])
+		at[i]++
+	}
 }
 
 // Bytes returns the size of all items, or 0 if the type has no known size.

@@ -111,6 +111,7 @@ type Family struct {
 	one     [1]Run  // memory for a single run of parents
 	split   *Split  // its members are items that parted, each with a fate of its own; nil: they share theirs
 	shares  *Shares // its members are parts of a batch; nil: they are not
+	kept    []int   // of the batch that is its only member: the elements that are still there; nil: all
 	name    *Run    // its only member goes by this name; nil: by that of its parents
 }
 

@@ -69,6 +69,9 @@ type Stage struct {
 	Feed func() Feed
 }
 
+// OneByOne reports whether the stage's items are worked on in order, also behind one that has failed: it has one worker.
+func (s *Stage) OneByOne() bool { return s.Mailbox == 1 }
+
 // Marks reports whether the rounds of fork are marked at output out.
 func (s *Stage) Marks(out, fork int) bool {
 	return out < len(s.Rounds) && slices.Contains(s.Rounds[out], fork)

@@ -179,6 +179,13 @@ func (c *Cursor) Next() Run {
 	return r
 }
 
+// Gather appends the identities under the cursors, in the order in which order names them, and moves the cursors.
+func (s *IDs) Gather(from []*Cursor, order []int) {
+	for _, i := range order {
+		s.add(from[i].Next())
+	}
+}
+
 func (c *Cursor) step(m int) {
 	c.at += m
 	if c.i += m; c.i == int(c.ids.runs[c.k].n) {

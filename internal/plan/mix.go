@@ -28,10 +28,16 @@ const (
 	ByValue               // as a function says
 )
 
-// A Join makes one batch of its parts: it appends it to out, without an identity. parts[i] is the item at[i] of a chunk
-// of branch i, or nil if nothing came of that part. It reports how many elements the batch has, or, with ok unset, the
-// branch of which the number of elements is not what it was.
-type Join func(out Chunk, parts []Chunk, at []int, to []int) (n int, branch int, ok bool)
+// A Join makes one batch of its parts: it appends it to out, without an identity. It reports which elements of the batch
+// are still there, nil for all of them, or, with ok unset, the branch of which the number of elements is not what it was.
+type Join func(out Chunk, parts []Part, to []int) (kept []int, branch int, ok bool)
+
+// A Part is what came of a part of a batch: item At of a chunk, or nothing if that is nil.
+type Part struct {
+	Chunk Chunk
+	At    int
+	Kept  []int // the elements that are still there, of those that it had; nil: all
+}
 
 // A Chooser chooses by value. It runs user code, in a worker.
 type Chooser interface {

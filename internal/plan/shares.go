@@ -20,14 +20,20 @@ func (p *Shares) Split(ids []*IDs, parent Run, fork int, branches, to []int) {
 	}
 }
 
-// ShareOf returns what the item under the cursor is a share of, at fork, or nil.
-func (c *Cursor) ShareOf(fork int) *Shares {
+// ShareOf returns what the item under the cursor is a share of, at fork, or nil; and which of its elements are still
+// there, nil for all of them: it may itself have been split, and joined without what failed.
+func (c *Cursor) ShareOf(fork int) (s *Shares, kept []int) {
 	r := c.Peek()
 	for r.fam != nil {
 		f := r.fam
 		switch {
 		case f.shares != nil && f.shares.fork == fork:
-			return f.shares
+			return f.shares, kept
+		case f.name != nil: // of a batch that has been joined
+			if of := f.kept; of != nil {
+				kept = within(of, kept)
+			}
+			r = f.last()
 		case f.split != nil:
 			c := f.parents.From(int(r.sub))
 			r = c.Peek()
@@ -35,13 +41,25 @@ func (c *Cursor) ShareOf(fork int) *Shares {
 			r = f.last()
 		}
 	}
-	return nil
+	return nil, nil
+}
+
+// within returns the elements kept, nil for all, of those that of names.
+func within(of, kept []int) []int {
+	if kept == nil {
+		return of
+	}
+	all := make([]int, len(kept))
+	for i, k := range kept {
+		all[i] = of[k]
+	}
+	return all
 }
 
 // Join appends the identity of the batch that the items in parts have become together: that of the batch that was
-// split. It empties parts.
-func (p *Shares) Join(s, parts *IDs) {
-	f := &Family{name: &p.batch}
+// split. kept are the elements that are still there, nil for all of them. It empties parts.
+func (p *Shares) Join(s, parts *IDs, kept []int) {
+	f := &Family{name: &p.batch, kept: kept}
 	f.alive.Store(1)
 	f.parents, *parts = *parts, IDs{}
 	b := p.batch
