@@ -1,0 +1,439 @@
+package supervisor_test
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/weirflow/weir/stages"
+)
+
+// What a random graph gives when it is worked off by hand: epoch by epoch, stage by stage, in one goroutine.
+
+// A thing is an item of the reference.
+type thing struct {
+	pack
+	from  []int   // the source items that it is made of
+	place []place // in the forks that it has passed
+	lost  bool    // its places depend on how a batch before it happened to be filled, or on when it was let go of
+	share []*deal // the batches that it is a part of, the last one last
+}
+
+// A place is where an item stood in the input of a fork. Items whose order is not known stand in different rows.
+type place struct{ fork, row, at int }
+
+// A deal is a batch that a routebatch has split.
+type deal struct {
+	fork  int
+	whole *thing
+	row   int
+	to    []int
+}
+
+// A strand is a part of what goes along an edge in one epoch. Strands may be interleaved in any way. What is in an
+// ordered one comes in its order.
+type strand struct {
+	things  []*thing
+	ordered bool
+}
+
+// A flow is all that goes along an edge in one epoch.
+type flow []strand
+
+func (f flow) things() (all []*thing) {
+	for _, s := range f {
+		all = append(all, s.things...)
+	}
+	return all
+}
+
+// An outcome is what becomes of a graph.
+type outcome struct {
+	consumer []flow         // by epoch
+	sinks    map[int][]flow // by vertex
+	in       []int          // items that each vertex takes
+	failed   []int          // items that fail in each vertex
+	poison   []int          // and those of them that die of it
+	vague    bool           // how many of the fates there are depends on how batches happened to be filled
+	shortcut []bool         // vertices that may be given less, because a merge ends its epoch early
+	fates    []fate         // of the source items
+	work     int            // steps
+}
+
+// A fate is what becomes of a source item. The greatest of several wins.
+type fate int
+
+const (
+	filtered fate = iota
+	delivered
+	failed
+)
+
+func (o *outcome) count(f fate) (n int64) {
+	for _, g := range o.fates {
+		if g == f {
+			n++
+		}
+	}
+	return n
+}
+
+// A worksheet is the state of the reference during one epoch.
+type worksheet struct {
+	*graph
+	*outcome
+	ordered, settled []bool
+	flows            [][]flow
+	deals            map[int][]*deal // by routebatch, in order
+}
+
+// workOff is the reference.
+func workOff(g *graph) *outcome {
+	o := &outcome{shortcut: g.aboveFirstEnd(), sinks: map[int][]flow{}, in: make([]int, len(g.vertices)), failed: make([]int, len(g.vertices)), poison: make([]int, len(g.vertices))}
+	w := &worksheet{graph: g, outcome: o, ordered: g.ordered(), settled: g.settled()}
+	for e := range g.epochs {
+		w.flows, w.deals = make([][]flow, len(g.vertices)), map[int][]*deal{}
+		for i := range g.vertices {
+			w.step(i, e)
+		}
+		last := w.flows[g.outlet.vertex][g.outlet.out]
+		for _, th := range last.things() {
+			w.settle(th, delivered)
+		}
+		o.consumer = append(o.consumer, last)
+	}
+	return o
+}
+
+func (w *worksheet) settle(th *thing, f fate) {
+	for _, k := range th.from {
+		w.fates[k] = max(w.fates[k], f)
+	}
+}
+
+// step works off one vertex.
+func (w *worksheet) step(i, epoch int) {
+	v := &w.vertices[i]
+	var in []flow
+	for _, s := range v.in {
+		in = append(in, w.flows[s.vertex][s.out])
+	}
+	for _, f := range in {
+		w.in[i] += len(f.things())
+	}
+	w.work += w.in[i]
+	switch {
+	case v.kind == "source":
+		var things []*thing
+		for n := range v.lens[epoch] {
+			things = append(things, &thing{pack: pack{{Src: i, Epoch: epoch, Index: n}}, from: []int{len(w.fates)}})
+			w.fates = append(w.fates, filtered)
+		}
+		w.flows[i] = []flow{{{things, true}}}
+	case v.kind == "sink":
+		got := w.each(i, in[0], func(th *thing) []*thing {
+			w.settle(th, delivered)
+			return []*thing{th}
+		})
+		w.sinks[i] = append(w.sinks[i], got)
+	case v.isFork():
+		w.flows[i] = w.fork(i, in[0])
+	case v.kind == "rejoin":
+		w.flows[i] = []flow{w.rejoin(i, in)}
+	case v.kind == "merge":
+		w.flows[i] = []flow{w.merge(i, epoch, in)}
+	default:
+		w.flows[i] = []flow{w.link(i, in[0])}
+	}
+}
+
+// each is a stage with independent items, some of which fail.
+func (w *worksheet) each(i int, in flow, f func(*thing) []*thing) (out flow) {
+	for _, s := range in {
+		o := strand{ordered: s.ordered && w.ordered[i]}
+		for _, th := range s.things {
+			if w.fails(i, th) {
+				continue
+			}
+			o.things = append(o.things, f(th)...)
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+func (w *worksheet) fails(i int, th *thing) bool {
+	v := &w.vertices[i]
+	if !v.isBad(th.pack) {
+		return false
+	}
+	w.failed[i]++
+	if v.isPoison(th.pack) {
+		w.poison[i]++
+	}
+	w.settle(th, failed)
+	return true
+}
+
+// with returns a thing that comes of th alone.
+func (th *thing) with(p pack) *thing {
+	o := *th
+	o.pack = p
+	return &o
+}
+
+// late returns th, which was held back when the items behind it went on: a join that restores their order does not know
+// any more where it stood.
+func (th *thing) late() *thing {
+	o := th.with(th.pack)
+	o.lost = true
+	return o
+}
+
+// made returns what things have become together. It stands where the last of them stood.
+func made(p pack, things []*thing) *thing {
+	o := things[len(things)-1].with(p)
+	o.from = nil
+	for _, th := range things {
+		o.from = append(o.from, th.from...)
+		o.lost = o.lost || th.lost
+	}
+	slices.Sort(o.from)
+	o.from = slices.Compact(o.from)
+	return o
+}
+
+// link is a stage with one input and one output.
+func (w *worksheet) link(i int, in flow) flow {
+	v := &w.vertices[i]
+	switch v.kind {
+	case "filter":
+		return w.each(i, in, func(th *thing) []*thing {
+			if !v.keeps(th.pack) {
+				return nil
+			}
+			return []*thing{th}
+		})
+	case "flatmap", "streaming":
+		return w.each(i, in, func(th *thing) (out []*thing) {
+			for _, p := range v.outputs(th.pack) {
+				out = append(out, th.with(p))
+			}
+			return out
+		})
+	case "thin":
+		return w.each(i, in, func(th *thing) []*thing { return []*thing{th.with(v.thin(th.pack))} })
+	case "unpack":
+		return w.each(i, in, func(th *thing) (out []*thing) {
+			for _, t := range th.pack {
+				out = append(out, th.with(pack{t}))
+			}
+			return out
+		})
+	case "pairs":
+		return flow{{w.pairs(i, in.things()), true}}
+	case "pack", "rebatch":
+		if !w.settled[i] { // not lost in number, but nobody knows with whom they share their fate
+			w.vague = true
+			return w.each(i, in, func(th *thing) []*thing {
+				o := th.with(th.pack)
+				o.lost = true
+				return []*thing{o}
+			})
+		}
+		return flow{{w.batches(v, in.things()), true}}
+	}
+	return w.each(i, in, func(th *thing) []*thing { return []*thing{th.with(v.change(th.pack, 0))} })
+}
+
+func (w *worksheet) batches(v *vertex, in []*thing) (out []*thing) {
+	for batch := range slices.Chunk(in, v.size) {
+		if len(batch) < v.size && v.last == stages.DropLast {
+			break
+		}
+		var all pack
+		for _, th := range batch {
+			all = append(all, th.pack...)
+		}
+		whole := made(all, batch)
+		if len(batch) < v.size {
+			whole = whole.late()
+		}
+		if v.kind == "pack" {
+			out = append(out, whole)
+			continue
+		}
+		for _, th := range batch {
+			out = append(out, whole.with(th.pack))
+		}
+	}
+	return out
+}
+
+func (w *worksheet) pairs(i int, in []*thing) (out []*thing) {
+	v := &w.vertices[i]
+	var held *thing
+	for _, th := range in {
+		switch {
+		case w.fails(i, th):
+		case held == nil:
+			held = th
+		case v.pairs(held.pack, th.pack):
+			out = append(out, made(held.pack, []*thing{held, th}).late())
+			held = nil
+		default:
+			out = append(out, held.late())
+			held = th
+		}
+	}
+	if held != nil {
+		out = append(out, held.late())
+	}
+	return out
+}
+
+// fork gives each item its place, and deals it out.
+func (w *worksheet) fork(i int, in flow) []flow {
+	v := &w.vertices[i]
+	out := make([]flow, v.outs)
+	row := 0
+	for _, s := range in {
+		ordered := s.ordered && w.ordered[i]
+		branches := make([]strand, v.outs)
+		for at, th := range s.things {
+			if w.fails(i, th) {
+				continue
+			}
+			o := th.with(th.pack)
+			o.place = append(slices.Clone(th.place), place{i, row, at})
+			if v.kind == "routebatch" {
+				w.deal(i, row, o, th, branches)
+			} else {
+				for _, b := range v.branches(th.pack) {
+					branches[b].things = append(branches[b].things, o)
+				}
+			}
+			if !ordered {
+				row++
+			}
+		}
+		row++
+		for b := range out {
+			branches[b].ordered = ordered
+			out[b] = append(out[b], branches[b])
+		}
+	}
+	return out
+}
+
+func (w *worksheet) deal(i, row int, o, whole *thing, branches []strand) {
+	d := &deal{fork: i, whole: whole, row: row, to: w.vertices[i].deal(whole.pack)}
+	w.deals[i] = append(w.deals[i], d)
+	for b := range branches {
+		var part pack
+		for e, to := range d.to {
+			if to == b {
+				part = append(part, whole.pack[e])
+			}
+		}
+		if part != nil {
+			p := o.with(part)
+			p.share = append(slices.Clone(o.share), d)
+			branches[b].things = append(branches[b].things, p)
+		}
+	}
+}
+
+func (w *worksheet) rejoin(i int, in []flow) (out flow) {
+	parts := map[*deal][]pack{}
+	for b, f := range in {
+		for _, th := range f.things() {
+			for _, d := range th.share {
+				if d.fork == w.vertices[i].fork {
+					if parts[d] == nil {
+						parts[d] = make([]pack, len(in))
+					}
+					parts[d][b] = th.pack
+				}
+			}
+		}
+	}
+	rows := map[int]*strand{}
+	for _, d := range w.deals[w.vertices[i].fork] {
+		if parts[d] == nil {
+			continue
+		}
+		var all pack
+		for _, b := range d.to {
+			if p := parts[d][b]; len(p) > 0 {
+				all, parts[d][b] = append(all, p[0]), p[1:]
+			}
+		}
+		row(rows, d.row).things = append(row(rows, d.row).things, d.whole.with(all))
+	}
+	return inRows(rows, true)
+}
+
+func row(rows map[int]*strand, r int) *strand {
+	if rows[r] == nil {
+		rows[r] = &strand{}
+	}
+	return rows[r]
+}
+
+// inRows returns a strand for each row.
+func inRows(rows map[int]*strand, ordered bool) (out flow) {
+	for _, r := range slices.Sorted(maps.Keys(rows)) {
+		rows[r].ordered = ordered
+		out = append(out, *rows[r])
+	}
+	return out
+}
+
+func (w *worksheet) merge(i, epoch int, in []flow) (out flow) {
+	v := &w.vertices[i]
+	switch {
+	case len(in) == 1:
+		return in[0]
+	case v.how == "inputorder":
+		return w.restore(w.forkOf(i), in)
+	case v.how != "arrival" && w.settled[i]:
+		heads := make([][]*thing, len(in))
+		for k, f := range in {
+			heads[k] = f.things()
+		}
+		taken, left := inTurn(v, epoch, heads)
+		for _, th := range left {
+			w.settle(th, filtered)
+		}
+		return flow{{taken, true}}
+	}
+	for _, f := range in {
+		out = append(out, f...)
+	}
+	return out
+}
+
+// restore brings items into the order that they had at a fork.
+func (w *worksheet) restore(fork int, in []flow) flow {
+	type spot struct{ at, input int }
+	known, spots, rows := true, map[*thing]spot{}, map[int]*strand{}
+	for k, f := range in {
+		for _, th := range f.things() {
+			known = known && !th.lost
+			n := slices.IndexFunc(th.place, func(p place) bool { return p.fork == fork })
+			p := th.place[n]
+			th = th.with(th.pack) // it may come by several inputs
+			spots[th] = spot{p.at, k}
+			row(rows, p.row).things = append(row(rows, p.row).things, th)
+		}
+	}
+	for _, r := range rows {
+		slices.SortStableFunc(r.things, func(a, b *thing) int {
+			if d := spots[a].at - spots[b].at; d != 0 {
+				return d
+			}
+			return spots[a].input - spots[b].input
+		})
+	}
+	return inRows(rows, known)
+}
