@@ -200,11 +200,11 @@ func (n *nursery) segment(in socket, where region, depth int) socket {
 func (n *nursery) link(in socket, where region) socket {
 	kinds := []string{"map", "map", "mapwith", "filter"}
 	if !where.whole {
-		kinds = append(kinds, "flatmap", "streaming", "serial", "pairs", "pack", "pack", "rebatch", "unpack")
+		kinds = append(kinds, "flatmap", "streaming", "serial", "pairs", "parcel", "parcel", "rebatch", "unpack")
 	}
 	v := vertex{kind: kinds[n.r.IntN(len(kinds))], in: []socket{in}}
 	switch v.kind {
-	case "pack", "rebatch":
+	case "parcel", "rebatch":
 		v.size = 1 + n.r.IntN(8)
 		v.last = stages.Last(n.r.IntN(4) / 3)
 	case "unpack":
@@ -270,7 +270,7 @@ func (n *nursery) link2(in socket, where region) socket {
 	if where.whole {
 		return in
 	}
-	return n.add(vertex{kind: "pack", in: []socket{in}, size: 2 + n.r.IntN(6)})
+	return n.add(vertex{kind: "parcel", in: []socket{in}, size: 2 + n.r.IntN(6)})
 }
 
 // tame takes what depends on the order from where the order is not the same in every run, and what loses items from
@@ -292,7 +292,7 @@ func (n *nursery) tame() {
 		}
 		v.last, v.firstEnd = stages.KeepLast, false
 		switch v.kind {
-		case "pack":
+		case "parcel":
 			v.kind = "rebatch"
 		case "pairs":
 			v.kind = "serial"
