@@ -73,6 +73,8 @@ func (s *stage) judge(p *piece) {
 		s.lost = append(s.lost, p)
 	case p.flushing:
 		s.judgeFlush(p, err)
+	case p.unsure:
+		s.lost = append(s.lost, p) // the next worker takes them one by one, and it will show
 	default:
 		s.judgeItem(p, err)
 	}

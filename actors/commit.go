@@ -1,8 +1,6 @@
 package actors
 
 import (
-	"time"
-
 	"github.com/weirflow/weir/internal/plan"
 )
 
@@ -26,7 +24,7 @@ func (s *stage) returned(p *piece) {
 			d.open()
 		}
 	}
-	if n > 0 && p.replays == 0 {
+	if n > 0 && p.replays == 0 || len(p.gone) > 0 {
 		s.inARow, s.flushFails = 0, 0
 	}
 	if s.spec.OneByOne() && (p.err != nil || p.from < p.to) {
@@ -41,7 +39,7 @@ func (s *stage) returned(p *piece) {
 	default:
 		p.done = true
 		if p.flush != plan.NoFlush {
-			s.flushFails = 0
+			s.flushed(p)
 		}
 	}
 	if s.aborted {
@@ -70,12 +68,9 @@ func (s *stage) advance(p *piece, reached int, o result, dropped, held int) {
 	// restore nothing was held before: those places have never been given back.)
 	o.inputs = n
 	if s.spec.Holds {
-		before := s.keptItems
-		s.keep(p, p.from, reached, held)
-		o.inputs = n + before - held
-		if held > 0 && (before == 0 || held < before+n) {
-			s.heldSince = s.run.clock()
-		}
+		before := s.kept.items
+		s.keep(p, reached, held)
+		o.inputs = n + before - s.kept.items
 	}
 	p.from = reached
 	if o.chunk != nil {
@@ -185,36 +180,4 @@ func (s *stage) observe(p *piece, n int) {
 	} else {
 		s.service += (min(x, 8*s.service) - s.service) / 4
 	}
-}
-
-// watchHeld arms the timer of MaxWait while something is held.
-func (s *stage) watchHeld() {
-	if s.spec.MaxWait == 0 || s.holding || s.keptItems == 0 || s.over {
-		return
-	}
-	s.holding = true
-	wait := s.spec.MaxWait - (s.run.clock() - s.heldSince)
-	if s.holdTimer == nil {
-		s.holdTimer = time.AfterFunc(wait, func() { s.run.send(s.self, &waited{}) })
-	} else {
-		s.holdTimer.Reset(wait)
-	}
-}
-
-// waitedFor flushes what has been held for MaxWait.
-func (s *stage) waitedFor() {
-	if s.keptItems == 0 || s.over {
-		return
-	}
-	if s.run.clock()-s.heldSince < s.spec.MaxWait {
-		s.watchHeld()
-		return
-	}
-	if s.kept.front().era != s.cutEra {
-		return // the epoch has ended: its mark is in the ledger, and flushes
-	}
-	p := s.newPiece()
-	p.flush, p.era, p.epoch = plan.FlushHeld, s.cutEra, s.kept.front().lot.chunk.Head().Epoch
-	s.link(p)
-	s.lost = append(s.lost, p)
 }

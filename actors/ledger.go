@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -13,9 +12,10 @@ import (
 // A lot is a chunk in custody, cut into pieces from the front. It is freed when all of it has been let go.
 type lot struct {
 	chunk plan.Chunk
-	seq   uint64     // of lots, for comparing positions
+	first uint64     // number of its first item, among all that the stage was sent
+	era   int        // epochs' ends cut before it
 	cut   int        // items cut off
-	open  int        // pieces and held ranges that refer to it
+	open  int        // pieces and stretches that refer to it
 	round plan.Round // ends behind it, and that mark has not been cut
 	last  bool       // an epoch ends behind it, and that mark has not been cut
 }
@@ -32,8 +32,10 @@ type piece struct {
 	mark       bool       // an epoch ends here
 	round      plan.Round // ends behind the items, and has to be passed on
 	flush      plan.Flush
+	until      uint64       // of a flush: see plan.Work
 	attempt    int          // attempts at item from that have failed
-	replays    int          // times that the items were given to an aggregator before
+	past                    // of its items
+	alone      int          // items before it go one by one: one of them has cost the worker of all
 	resume     plan.Partial // of item from
 	outs       []result     // that wait for their turn
 	done       bool
@@ -53,6 +55,7 @@ type piece struct {
 	parts    []plan.Chunk // instead of out, where the stage forks
 	turn     *plan.Turn
 	held     int
+	gone     []uint64 // items let go of, if the stage has groups
 	dropped  int
 	open     plan.Partial // of item reached
 	err      error        // of item reached, or of the flush
@@ -61,6 +64,7 @@ type piece struct {
 	fresh    bool         // nothing is queued before it
 	died     bool         // err cost the worker
 	spoiled  bool         // but the item has had its attempt: the worker held what it must not
+	unsure   bool         // and may be that of any item before alone
 	fatal    bool         // err is Fatal
 	canceled bool         // err is that of a context that has ended
 	busy     time.Duration
@@ -91,19 +95,11 @@ func (p *piece) before(q *piece) bool {
 	if p.lot == nil || q.lot == nil || p.lot == q.lot && p.from == q.from {
 		return false
 	}
-	return p.lot.seq < q.lot.seq || p.lot.seq == q.lot.seq && p.from < q.from
+	return p.lot.first+uint64(p.from) < q.lot.first+uint64(q.from)
 }
 
 // items returns the number of items not done.
 func (p *piece) items() int { return p.to - p.from }
-
-// A span is a stretch of items that an aggregator still holds.
-type span struct {
-	lot      *lot
-	from, to int
-	era      int
-	replays  int
-}
 
 // joined is how many items are made one lot of, whatever the room in their first chunk: lots of few items would make
 // pieces of few.
@@ -123,6 +119,8 @@ func (s *stage) take(c plan.Chunk) {
 	}
 	s.stats.in.Add(int64(n))
 	s.waiting += places
+	first := s.numbered
+	s.numbered += uint64(n)
 	if s.lots.len() > 0 {
 		l := *s.lots.back()
 		room := l.chunk.Room() >= n || l.chunk.Len() < joined
@@ -141,8 +139,7 @@ func (s *stage) take(c plan.Chunk) {
 		}
 	}
 	l := s.newLot()
-	s.seq++
-	*l = lot{chunk: c, seq: s.seq, round: h.Round, last: h.Last}
+	*l = lot{chunk: c, first: first, round: h.Round, last: h.Last}
 	s.lots.push(l)
 }
 
@@ -165,6 +162,7 @@ func (s *stage) cut() *piece {
 	if rest := l.chunk.Len() - l.cut; rest > 0 {
 		k := min(s.pieceSize(), rest)
 		p.lot, p.from, p.to = l, l.cut, l.cut+k
+		l.era = s.cutEra
 		l.cut += k
 		l.open++
 		s.waiting -= k
@@ -178,7 +176,7 @@ func (s *stage) cut() *piece {
 		l.last = false
 		p.mark, p.done = true, !s.spec.Holds
 		if s.spec.Holds {
-			if p.flush = plan.FlushHeld; s.spec.DropLast {
+			if p.flush, p.until = plan.FlushHeld, plan.All; s.spec.DropLast {
 				p.flush = plan.DropHeld
 			}
 		}
@@ -213,8 +211,8 @@ func (s *stage) recut() *piece {
 	}
 	q := s.newPiece()
 	q.prev, q.next, q.lot, q.from, q.to = p, p.next, p.lot, p.from+k, p.to
-	q.epoch, q.era, q.single, q.replays = p.epoch, p.era, p.single, p.replays
-	q.mark, q.flush, q.round, p.mark, p.flush, p.round = p.mark, p.flush, p.round, false, plan.NoFlush, plan.Round{}
+	q.epoch, q.era, q.single, q.past, q.alone = p.epoch, p.era, p.single, p.past, p.alone
+	q.mark, q.flush, q.until, q.round, p.mark, p.flush, p.round = p.mark, p.flush, p.until, p.round, false, plan.NoFlush, plan.Round{}
 	p.to, p.next = q.from, q
 	if q.next != nil {
 		q.next.prev = q
@@ -229,9 +227,9 @@ func (s *stage) recut() *piece {
 // replace puts a new piece in the place of a revoked one, which still lies in a mailbox.
 func (s *stage) replace(p *piece) *piece {
 	q := s.newPiece()
-	q.prev, q.next, q.lot, q.from, q.to, q.mark, q.flush = p.prev, p.next, p.lot, p.from, p.to, p.mark, p.flush
+	q.prev, q.next, q.lot, q.from, q.to, q.mark, q.flush, q.until = p.prev, p.next, p.lot, p.from, p.to, p.mark, p.flush, p.until
+	q.epoch, q.era, q.attempt, q.past, q.alone, q.resume, q.single = p.epoch, p.era, p.attempt, p.past, p.alone, p.resume, p.single
 	q.round = p.round
-	q.epoch, q.era, q.attempt, q.replays, q.resume, q.single = p.epoch, p.era, p.attempt, p.replays, p.resume, p.single
 	q.outs = append(q.outs, p.outs...)
 	if q.prev != nil {
 		q.prev.next = q
@@ -285,9 +283,9 @@ func (s *stage) newPiece() *piece {
 	p := s.spare[n-1]
 	s.spare = s.spare[:n-1]
 	p.prev, p.next, p.lot, p.outs, p.out, p.err = nil, nil, nil, p.outs[:0], nil, nil
-	p.from, p.to, p.attempt, p.replays, p.flush, p.resume, p.open = 0, 0, 0, 0, plan.NoFlush, plan.Partial{}, plan.Partial{}
-	p.mark, p.done, p.doom, p.late, p.single = false, false, false, false, false
-	p.held, p.dropped, p.turn, p.round = 0, 0, nil, plan.Round{}
+	p.from, p.to, p.attempt, p.alone, p.past, p.flush, p.resume, p.open = 0, 0, 0, 0, past{}, plan.NoFlush, plan.Partial{}, plan.Partial{}
+	p.mark, p.done, p.doom, p.late, p.single, p.unsure = false, false, false, false, false, false
+	p.held, p.gone, p.dropped, p.turn, p.round = 0, p.gone[:0], 0, nil, plan.Round{}
 	p.state.Store(home)
 	return p
 }
@@ -310,47 +308,6 @@ func (s *stage) freeLot(l *lot) {
 	if len(s.spareLots) < cap(s.spareLots) {
 		s.spareLots = append(s.spareLots, l)
 	}
-}
-
-// keep remembers that the last n items of the stage are held, of which p's [from, to) are the latest.
-func (s *stage) keep(p *piece, from, to, n int) {
-	if to > from {
-		p.lot.open++
-		s.kept.push(span{p.lot, from, to, p.era, p.replays})
-	}
-	s.keptItems += to - from
-	gone := s.keptItems - n
-	s.keptItems = n
-	for gone > 0 {
-		k := s.kept.front()
-		if m := k.to - k.from; m > gone {
-			k.from += gone
-			break
-		} else {
-			gone -= m
-		}
-		k.lot.open--
-		s.freeLot(k.lot)
-		s.kept.pop()
-	}
-}
-
-// restore makes what a dead aggregator held the first thing that its successor is given.
-func (s *stage) restore() {
-	for _, k := range slices.Backward(s.kept.waiting()) {
-		p := s.newPiece()
-		p.lot, p.from, p.to, p.replays, p.next, p.epoch = k.lot, k.from, k.to, k.replays+1, s.head, k.lot.chunk.Head().Epoch
-		if s.head != nil {
-			p.era = s.head.era
-			s.head.prev = p
-		} else {
-			p.era, s.tail = s.cutEra, p
-		}
-		s.head = p
-	}
-	s.kept.clear()
-	s.keptItems = 0
-	s.relist()
 }
 
 // relist brings the lost into input order, which a stage whose state spans items needs, and one whose workers wait for

@@ -28,16 +28,15 @@ type stage struct {
 
 	// The ledger.
 	lots      fifo[*lot]
-	seq       uint64
-	waiting   int // places not cut
-	cutEra    int // marks cut
-	outEra    int // marks released; results of later eras wait
+	numbered  uint64 // items that have come
+	waiting   int    // places not cut
+	cutEra    int    // marks cut
+	outEra    int    // marks released; results of later eras wait
 	head      *piece
 	tail      *piece
-	lost      []*piece   // called back or revoked: handed out before anything else
-	doomed    *piece     // the run fails there
-	kept      fifo[span] // what the aggregator holds
-	keptItems int
+	lost      []*piece // called back or revoked: handed out before anything else
+	doomed    *piece   // the run fails there
+	kept      shelf    // what the aggregator holds
 	spare     []*piece
 	spareLots []*lot
 
@@ -49,8 +48,7 @@ type stage struct {
 	inARow  int // failures of workers without a finished item in between
 	sup     actor.Supervisor
 
-	heldSince  time.Duration
-	holding    bool // the MaxWait timer runs
+	holding    bool // the MaxWait timer runs, or the flush that it has led to is in the ledger
 	holdTimer  *time.Timer
 	flushFails int // in a row
 
@@ -108,7 +106,6 @@ func (s *stage) Receive(c actor.Context) {
 		s.ticking = false
 		s.tick()
 	case *waited:
-		s.holding = false
 		s.waitedFor()
 	case *cancel:
 		s.unwanted(m)

@@ -25,6 +25,8 @@ type worker struct {
 	cancel context.CancelFunc
 	job    *job
 
+	worked, made int // inputs and outputs of the last piece, unless the stage is Streaming
+
 	self, parent *actor.PID
 	piece        *piece
 	waited       time.Duration // of the piece's time, for room
@@ -72,8 +74,8 @@ func (a *worker) Receive(c actor.Context) {
 func (a *worker) do(p *piece) {
 	w := &a.work
 	w.In, w.Next, w.First, w.To = nil, p.from, p.from, p.to
-	w.Attempt, w.Replays, w.Resume, w.Flush = p.attempt+1, p.replays, p.resume, p.flush
-	w.Err, w.Flushing, w.Dropped, w.Open = nil, false, 0, plan.Partial{}
+	w.Attempt, w.Replays, w.Resume, w.Flush, w.Until, w.Alone = p.attempt+1, p.replays, p.resume, p.flush, p.until, p.alone
+	w.Err, w.Flushing, w.Dropped, w.Gone, w.Unsure, w.Open = nil, false, 0, p.gone[:0], 0, plan.Partial{}
 	a.piece = p
 	p.unopened = a.kernel == nil
 	begun := a.s.run.clock()
@@ -96,21 +98,32 @@ func (a *worker) do(p *piece) {
 		p.unopened = false
 	}
 	if p.lot != nil {
-		w.In = p.lot.chunk
+		w.In, w.Number = p.lot.chunk, p.lot.first
 	}
 	if a.s.spec.Forks {
 		w.Outs = p.parts
 	} else if a.s.spec.Pool != nil {
-		w.Out = a.s.spec.Pool.Get(max(p.items(), 1))
+		w.Out = a.s.spec.Pool.Get(a.room(p.items()))
 	}
 	w.Yield.Store(false)
 	p.work.Store(w)
 	a.kernel.Run(a.ctx, w)
 	clean = true
+	if w.Parts == nil && w.Out != nil {
+		a.worked, a.made = w.Next-p.from, w.Out.Len()
+	}
 	p.busy = a.s.run.clock() - begun - a.waited
-	p.died, p.spoiled = false, false
+	p.died, p.spoiled, p.unsure = false, false, false
 	p.fatal, p.canceled, p.err = plan.Examine(w.Err)
 	a.report(p)
+}
+
+// room is how many outputs are to be expected of n items. A chunk that has to grow is not pooled again.
+func (a *worker) room(n int) int {
+	if a.worked > 0 {
+		n = (n*a.made + a.worked - 1) / a.worked
+	}
+	return max(n, 1)
 }
 
 // An openError is the reason of an incarnation that could not be opened.
@@ -134,7 +147,7 @@ func (a *worker) rescue(p *piece, r any) {
 	if a.kernel != nil {
 		a.kernel.Rescue(w)
 	}
-	p.fatal, p.canceled, p.spoiled = false, false, false
+	p.fatal, p.canceled, p.spoiled, p.unsure = false, false, false, false
 	if spoiled, ok := r.(*plan.Spoiled); ok {
 		p.died, p.spoiled = true, true
 		p.fatal, p.canceled, p.err = plan.Examine(spoiled.Err)
@@ -150,7 +163,11 @@ func (a *worker) rescue(p *piece, r any) {
 		value = fmt.Sprint(r)
 	}
 	e := &stages.PanicError{Stage: a.s.spec.Name, Value: value, Stack: userStack()}
-	if w.In != nil && w.Next < w.To && !w.Flushing && !p.unopened {
+	switch {
+	case w.In == nil || w.Next >= w.To || w.Flushing || p.unopened: // no item's
+	case w.Unsure > w.Next+1:
+		p.unsure, p.alone = true, max(p.alone, w.Unsure)
+	default:
 		e.Item = stages.IDOf(a.s.run.graph, w.In.Head().IDs.At(w.Next))
 	}
 	p.err, p.died = e, true
@@ -160,9 +177,13 @@ func (a *worker) rescue(p *piece, r any) {
 func (a *worker) report(p *piece) {
 	w := &a.work
 	p.work.Store(nil)
-	p.reached, p.held, p.dropped, p.open, p.flushing = w.Next, w.Held, w.Dropped, w.Open, w.Flushing
+	p.reached, p.held, p.gone, p.dropped, p.open, p.flushing = w.Next, w.Held, w.Gone, w.Dropped, w.Open, w.Flushing
 	p.out, p.turn = w.Out, w.Turn
-	w.In, w.Out, w.Outs, w.Turn = nil, nil, nil, nil
+	w.In, w.Out, w.Outs, w.Turn, w.Gone = nil, nil, nil, nil, nil
+	if err := w.CloseErr; err != nil {
+		w.CloseErr = nil
+		a.s.run.closeFailed(a, err)
+	}
 	a.stalled = a.s.spec.OneByOne() && (p.err != nil || p.reached < p.to)
 	a.s.run.account.Add(&a.tally)
 	a.piece = nil

@@ -2,7 +2,9 @@ package stages_test
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"slices"
 	"testing"
 
 	"github.com/weirflow/weir/stages"
@@ -37,6 +39,33 @@ func BenchmarkKernel(b *testing.B) {
 	})
 	b.Run("hooked map", func(b *testing.B) {
 		drive(b, newRig(b, count(chunkSize), func(in stages.Stream[int]) stages.Stream[int] { return stages.Map(in, "k", same) }, onExit))
+	})
+	b.Run("batch by size", func(b *testing.B) {
+		drive(b, newRig(b, count(chunkSize), func(in stages.Stream[int]) stages.Stream[[]int] {
+			return stages.BatchBySize(in, "k", 32, func(int) int { return 1 })
+		}))
+	})
+	b.Run("aggregate", func(b *testing.B) { // a batch by a foreign worker that takes one item at a time
+		drive(b, newRig(b, count(chunkSize), func(in stages.Stream[int]) stages.Stream[[]int] {
+			return stages.Aggregate(in, "k", func(context.Context) (*heap, error) { return &heap{}, nil })
+		}))
+	})
+	for _, keys := range []int{1, 16, 512} { // the items of a key come in turn
+		b.Run(fmt.Sprint("by key, ", keys), func(b *testing.B) {
+			k := newRig(b, count(chunkSize), func(in stages.Stream[int]) stages.Stream[[]int] {
+				return stages.AggregateByKey(in, "k", func(v int) int { return v % keys },
+					func(context.Context, int) (*heap, error) { return &heap{}, nil }, stages.MaxHeld(1<<20))
+			})
+			drive(b, k)
+		})
+	}
+	b.Run("unbatch", func(b *testing.B) {
+		batches := slices.Repeat([][]int{make([]int, 32)}, chunkSize/32)
+		k := newRig(b, batches, func(in stages.Stream[[]int]) stages.Stream[int] { return stages.Unbatch(in, "k") })
+		for b.Loop() {
+			k.deliver(0, len(batches))
+		}
+		perItem(b)
 	})
 	b.Run("loop", func(b *testing.B) {
 		in, out := count(chunkSize), make([]int, 0, chunkSize)
@@ -74,6 +103,27 @@ func BenchmarkKernel(b *testing.B) {
 		close(in)
 		perItem(b)
 	})
+}
+
+// A heap collects 32 items.
+type heap struct{ held []int }
+
+func (h *heap) Process(ctx context.Context, v int, emit func([]int) bool) error {
+	if h.held == nil {
+		h.held = make([]int, 0, 32)
+	}
+	if h.held = append(h.held, v); len(h.held) == 32 {
+		return h.Flush(ctx, emit)
+	}
+	return nil
+}
+
+func (h *heap) Held() int { return len(h.held) }
+
+func (h *heap) Flush(_ context.Context, emit func([]int) bool) error {
+	emit(h.held)
+	h.held = nil
+	return nil
 }
 
 func drive[Out any](b *testing.B, k *rig[int, Out]) {

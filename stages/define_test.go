@@ -15,6 +15,10 @@ import (
 
 func same(_ context.Context, v int) (int, error) { return v, nil }
 
+func itself(v int) int { return v }
+
+func noSums(context.Context, int) (stages.Aggregator[int, int], error) { return nil, nil }
+
 func numbers(g *stages.Graph, name string, opts ...stages.SourceOption) stages.Stream[int] {
 	return stages.Source(g, name, stages.FromSlice([]int{1, 2, 3}), opts...)
 }
@@ -79,6 +83,23 @@ func TestMistakesAreNamed(t *testing.T) {
 		"no batches": {func(g *stages.Graph) stages.Stream[int] {
 			return stages.Unbatch(stages.Batch(numbers(g, "in"), "b", 0), "u")
 		}, []string{`stage "b": batches of 0 items, want at least 1`}},
+		"no size to batch by": {func(g *stages.Graph) stages.Stream[int] {
+			s := stages.Unbatch(stages.BatchBySize(numbers(g, "in"), "none", 0, func(int) int { return 1 }), "u")
+			return stages.Unbatch(stages.BatchBySize(s, "nil", 1, nil), "v")
+		}, []string{`stage "none": batches of size 0, want at least 1`, `stage "nil": its function is nil`}},
+		"aggregates of nothing": {func(g *stages.Graph) stages.Stream[int] {
+			s := stages.Aggregate[int, int, stages.Aggregator[int, int]](numbers(g, "in"), "a", nil, stages.MaxHeld(0))
+			s = stages.AggregateByKey[int, int, int](s, "k", nil, noSums)
+			return stages.AggregateByKey[int, int, int, stages.Aggregator[int, int]](s, "o", itself, nil)
+		}, []string{`"a": its function is nil`, `"a": at most 0 items held, want at least 1`, `"k": its function is nil`, `"o": its function is nil`}},
+		"groups": {func(g *stages.Graph) stages.Stream[int] {
+			s := stages.AggregateByKey(numbers(g, "in"), "none", itself, noSums, stages.Groups(0))
+			s = stages.AggregateByKey(s, "many", itself, noSums, stages.Groups(1<<30+1))
+			s = stages.AggregateByKey(s, "good", itself, noSums, stages.Groups(1), stages.MaxWait(time.Second), stages.MaxHeld(1), stages.DropLast)
+			s = stages.Aggregate(s, "a", func(context.Context) (stages.Aggregator[int, int], error) { return nil, nil }, stages.Groups(4))
+			return stages.Unbatch(stages.Batch(s, "b", 2, stages.Groups(4)), "u")
+		}, []string{`stage "none": 0 groups, want at least 1`, `stage "many": 1073741825 groups, want at most`,
+			`stage "a": Groups means nothing to a stage of kind "aggregate"`, `stage "b": Groups means nothing to a stage of kind "batch"`}},
 		"units forgotten": {func(g *stages.Graph) stages.Stream[int] {
 			s := stages.Map(numbers(g, "in"), "m", same, stages.Timeout(5))
 			return stages.Unbatch(stages.Batch(s, "b", 2, stages.MaxWait(5)), "u")
@@ -115,6 +136,9 @@ func TestMistakesAreNamed(t *testing.T) {
 			err := faults(c.build)
 			if err == nil {
 				t.Fatal("accepted")
+			}
+			if strings.Contains(err.Error(), `stage "good"`) {
+				t.Error(err)
 			}
 			for _, want := range c.want {
 				if !strings.Contains(err.Error(), want) {

@@ -66,16 +66,13 @@ func (k *kernel[In, Out]) emitSized(v Out) bool {
 	if len(k.buf) == k.mark {
 		k.bytes = 0
 	}
-	k.bytes += k.size(&v)
-	if k.bytes > maxGroupBytes && len(k.buf) > k.mark && !k.free || k.over { // a single output may be of any size
-		k.over = true
-		return false
-	}
-	if len(k.buf) == cap(k.buf) && !k.room() {
+	if k.over || len(k.buf) == cap(k.buf) && !k.room() {
 		return false
 	}
 	k.buf = append(k.buf, v)
-	return true
+	k.bytes += k.size(&k.buf[len(k.buf)-1])                              // not &v, which would be allocated
+	k.over = k.bytes > maxGroupBytes && len(k.buf) > k.mark+1 && !k.free // a single output may be of any size
+	return !k.over
 }
 
 func (k *kernel[In, Out]) begin(w *plan.Work) []In {
@@ -158,7 +155,7 @@ func (k *kernel[In, Out]) group(w *plan.Work, i, made int) {
 		w.Tally.SettleOne(parent, plan.Filtered)
 		return
 	}
-	ids.Kids(parent, made)
+	ids.Kids(w.Tally, parent, made)
 }
 
 func (k *kernel[In, Out]) Rescue(w *plan.Work) {

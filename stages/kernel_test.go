@@ -59,7 +59,7 @@ func (r *rig[In, Out]) open(t testing.TB) {
 // deliver has the kernel work on items [from, to). What it has made is in out until the next delivery.
 func (r *rig[In, Out]) deliver(from, to int) {
 	w := r.work
-	w.Next, w.First, w.To, w.Err, w.Dropped = from, from, to, nil, 0
+	w.Next, w.First, w.To, w.Err, w.Dropped, w.Gone = from, from, to, nil, 0, w.Gone[:0]
 	r.out.Items = r.out.Items[:0]
 	r.out.Head().IDs.Reset()
 	w.Out = r.out
@@ -94,6 +94,15 @@ func destiny(r *rand.Rand, n int) (outputs []int, fails, dies []bool) {
 		dies[v] = !fails[v] && r.IntN(30) == 0
 	}
 	return outputs, fails, dies
+}
+
+// A repeater is a OneToMany whose Process nobody calls.
+type repeater func(v int) ([]string, error)
+
+func (f repeater) Process(context.Context, int, func(string) bool) error { panic("not called") }
+
+func (f repeater) Func() func(context.Context, int) ([]string, error) {
+	return func(_ context.Context, v int) ([]string, error) { return f(v) }
 }
 
 var errMine = errors.New("mine")
@@ -154,6 +163,13 @@ func TestKernelsGiveWhatALoopGives(t *testing.T) {
 						}
 					}
 				})
+			}, func(v int) int { return outputs[v] }},
+			"one to many": {func(in stages.Stream[int]) stages.Stream[string] {
+				return stages.Attach(in, "k", stages.Kind[int, string]{Name: "k", Open: func(context.Context) (stages.Worker[int, string], error) {
+					return repeater(func(v int) ([]string, error) {
+						return slices.Repeat([]string{fmt.Sprint(v)}, outputs[v]), meet(v)
+					}), nil
+				}})
 			}, func(v int) int { return outputs[v] }},
 		}
 		for name, kind := range kinds {
@@ -218,5 +234,39 @@ func TestADeliveryThatIsCalledBackHasDoneAtLeastOneItem(t *testing.T) {
 		if k.deliver(at, 3); k.work.Next != at+1 || !slices.Equal(k.out.Items, []int{at + 1}) {
 			t.Errorf("at %d: next %d, %v", at, k.work.Next, k.out.Items)
 		}
+	}
+}
+
+// A OneToMany is held to the limits of its stage as if it had emitted its outputs.
+func TestAOneToManyIsLimited(t *testing.T) {
+	for name, c := range map[string]struct {
+		most  int
+		out   []string
+		fails bool
+	}{
+		"as many as allowed":          {3, []string{"a", "b", "c"}, false},
+		"one more":                    {3, []string{"a", "b", "c", "d"}, true},
+		"the default":                 {0, make([]string, 1025), true},
+		"no limit":                    {-1, make([]string, 5000), false},
+		"too many bytes":              {0, []string{string(make([]byte, 40<<20)), string(make([]byte, 40<<20))}, true},
+		"a single one of many bytes":  {0, []string{string(make([]byte, 80<<20))}, false},
+		"many bytes, without a limit": {-1, []string{string(make([]byte, 40<<20)), string(make([]byte, 40<<20))}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newRig(t, []int{1, 2}, func(in stages.Stream[int]) stages.Stream[string] {
+				return stages.Attach(in, "k", stages.Kind[int, string]{Name: "k", MaxOutputs: c.most, Open: func(context.Context) (stages.Worker[int, string], error) {
+					return repeater(func(v int) ([]string, error) {
+						if v == 1 {
+							return []string{"first"}, nil
+						}
+						return c.out, nil
+					}), nil
+				}})
+			})
+			k.deliver(0, 2)
+			if failed := k.work.Err != nil; failed != c.fails || failed && (k.work.Err != stages.ErrTooMany || k.out.Len() != 1 || k.work.Next != 1) {
+				t.Errorf("%v at %d, behind %d outputs", k.work.Err, k.work.Next, k.out.Len())
+			}
+		})
 	}
 }

@@ -29,6 +29,15 @@ type OneToOne[In, Out any] interface {
 	Func() func(ctx context.Context, v In) (Out, error)
 }
 
+// A OneToMany is a Worker of which each item becomes the elements of a slice, which may be empty. The runtime then calls
+// its function instead of Process and takes the elements in one go; everything else is the same. Unbatch's worker is one.
+type OneToMany[In, Out any] interface {
+	Worker[In, Out]
+	// Func returns what Process would emit, as a function. It is asked once, when the worker has been opened. The slice
+	// is only read, and not after the next call. A stage that is Streaming or has a Timeout still calls Process.
+	Func() func(ctx context.Context, v In) ([]Out, error)
+}
+
 // A Flusher is a Worker that holds items back.
 type Flusher[Out any] interface {
 	// Held returns how many of the latest items are held: not yet in any output, and needed for one to come. It is asked
@@ -37,6 +46,21 @@ type Flusher[Out any] interface {
 	// Flush emits what is held: at the end of each epoch, when [MaxWait] is up and when [MaxHeld] are held. Its error
 	// fails the run, its panic is tried again with another Worker.
 	Flush(ctx context.Context, emit func(Out) bool) error
+}
+
+// A Collector is a Worker that holds items back and can take several in one go. The runtime then calls Collect instead of
+// Process, which saves most of what a cheap stage costs; everything else is the same. Batch's worker is one.
+type Collector[In, Out any] interface {
+	Worker[In, Out]
+	Flusher[Out]
+	// Collect works on items, of which there is at least one and as many as [MaxHeld] leaves room for, up to the first
+	// at which it emits. It returns how many it is done with. That may be none if it has emitted: what was held has left
+	// then, and the same items come again. What it emits was made of what it has let go of, as Held tells afterwards.
+	//
+	// An error concerns the item behind those that are done; it must come from a call that has emitted nothing. After a
+	// panic, which concerns one of the items, they are given to the next worker one by one. ItemID names the first of
+	// them. The slice must not be kept. (AggregateByKey calls Process all the same.)
+	Collect(ctx context.Context, items []In, emit func(Out) bool) (done int, err error)
 }
 
 // A Kind is a kind of stage with independent workers: [Mailbox] of them.
@@ -112,8 +136,13 @@ func attach[In, Out any](in Stream[In], k Kind[In, Out], d *draft) Stream[Out] {
 			k.worker = withHooks(ctx, g, s, w, k.tooFew)
 			return k, nil
 		}
-		if one, ok := w.(OneToOne[In, Out]); ok && s.Timeout == 0 && len(g.aroundItems) == 0 {
-			return newOneToOneKernel(one, s), nil
+		if s.Timeout == 0 && len(g.aroundItems) == 0 {
+			switch w := w.(type) {
+			case OneToOne[In, Out]:
+				return newOneToOneKernel(w, s), nil
+			case OneToMany[In, Out]:
+				return newOneToManyKernel(w, s), nil
+			}
 		}
 		k := newKernel(w, s)
 		k.worker = withHooks(ctx, g, s, w, k.tooMany)
@@ -125,6 +154,29 @@ func attach[In, Out any](in Stream[In], k Kind[In, Out], d *draft) Stream[Out] {
 // AttachSerial is Attach for a SerialKind.
 func AttachSerial[In, Out any](in Stream[In], name string, k SerialKind[In, Out], opts ...SerialOption) Stream[Out] {
 	d := newDraft(name, k.Name, reflect.TypeFor[Out]())
+	d.constructor(k.Fault, k.Open == nil)
+	return attachSerial(in, d, k, opts, func(ctx context.Context, g *Graph, s *plan.Stage) (plan.Kernel, error) {
+		w, err := k.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if s.Holds {
+			k, err := newSerialKernel(w, s)
+			if err == nil && len(g.aroundItems) > 0 {
+				k.worker, k.collector = withHooks(ctx, g, s, w, k.tooMany), nil
+			}
+			return k, err
+		}
+		if err := noFlusher[Out](w, s, "its SerialKind does not say Holds"); err != nil {
+			return nil, err
+		}
+		k := newKernel(w, s)
+		k.worker = withHooks(ctx, g, s, w, k.tooMany)
+		return k, nil
+	})
+}
+
+func attachSerial[In, Out any](in Stream[In], d *draft, k SerialKind[In, Out], opts []SerialOption, open func(context.Context, *Graph, *plan.Stage) (plan.Kernel, error)) Stream[Out] {
 	d.Serial, d.Holds, d.Stage.Ordered = true, k.Holds, true
 	if !k.Holds && (k.MaxWait != 0 || k.MaxHeld != 0) {
 		d.refuse("MaxWait and MaxHeld mean nothing to a %s, which holds no items back", k.Name)
@@ -141,33 +193,13 @@ func AttachSerial[In, Out any](in Stream[In], name string, k SerialKind[In, Out]
 	for _, o := range opts {
 		o.serial(d)
 	}
-	g := behind(in, name)
-	d.constructor(k.Fault, k.Open == nil)
+	g := behind(in, d.Name)
 	s := d.Stage
 	if s.MaxOutputs = k.MaxOutputs; k.MaxOutputs == 0 {
 		s.MaxOutputs = defaultOutputs
 	}
 	s.Pool = plan.NewPool[Out]()
-	s.Open = func(ctx context.Context) (plan.Kernel, error) {
-		w, err := k.Open(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if s.Holds {
-			k, err := newSerialKernel(w, s)
-			if err != nil {
-				return nil, err
-			}
-			k.worker = withHooks(ctx, g, s, w, k.tooMany)
-			return k, nil
-		}
-		if err := noFlusher[Out](w, s, "its SerialKind does not say Holds"); err != nil {
-			return nil, err
-		}
-		k := newKernel(w, s)
-		k.worker = withHooks(ctx, g, s, w, k.tooMany)
-		return k, nil
-	}
+	s.Open = func(ctx context.Context) (plan.Kernel, error) { return open(ctx, g, s) }
 	return Stream[Out]{g, g.add(d, in.port)}
 }
 

@@ -17,8 +17,8 @@ type (
 	}
 	// FlatMapOption is any Option, and [Streaming].
 	FlatMapOption interface{ flatMap(*draft) }
-	// SerialOption suits stages that see one item at a time, in order: Batch and foreign kinds like it.
-	// [Buffer] [OnError] [MaxWait] [MaxHeld] [DropLast]
+	// SerialOption suits stages that see one item at a time, in order: Batch, Aggregate and foreign kinds like them.
+	// [Buffer] [OnError] [MaxWait] [MaxHeld] [DropLast] [Groups]
 	SerialOption interface{ serial(*draft) }
 	// SourceOption suits sources. [Buffer] [OnError] [Epochs] [Forever]
 	SourceOption interface{ source(*draft) }
@@ -92,8 +92,8 @@ func (t Timeout) flatMap(d *draft) {
 	d.Timeout = time.Duration(t)
 }
 
-// MaxWait bounds how long a stage that holds items back may hold one before it emits what it has. Without it, it
-// waits for the end of the epoch. Less than a microsecond is refused.
+// MaxWait bounds how long a stage that holds items back may hold one before it emits what it has (AggregateByKey: what the
+// item's group has). Without it, it waits for the end of the epoch. Less than a microsecond is refused.
 type MaxWait time.Duration
 
 func (t MaxWait) serial(d *draft) {
@@ -104,8 +104,8 @@ func (t MaxWait) serial(d *draft) {
 	d.MaxWait = time.Duration(t)
 }
 
-// MaxHeld bounds how many items a stage that holds items back may hold: at that many the runtime calls Flush. It must be
-// at least 1; the default is 1024 (a Batch: its size). Memory bounds and credits are computed from it.
+// MaxHeld bounds how many items a stage that holds items back may hold: at that many the runtime calls Flush (that of
+// AggregateByKey's group that has waited longest). It must be at least 1; the default is 1024 (a Batch: its size). Memory bounds and credits are computed from it.
 type MaxHeld int
 
 func (n MaxHeld) serial(d *draft) {
@@ -114,7 +114,18 @@ func (n MaxHeld) serial(d *draft) {
 	d.Stage.MaxHeld = int(n)
 }
 
-// Last says what becomes of what a Batch still holds at the end of an epoch.
+// Groups bounds how many aggregators AggregateByKey keeps open. It must be at least 1; the default is 1024.
+type Groups int
+
+func (n Groups) serial(d *draft) {
+	if d.check("%d groups", int(n), 1, maxSize); d.Stage.Groups == 0 {
+		d.refuse("Groups means nothing to a stage of kind %q, which has none", d.Kind)
+		return
+	}
+	d.Stage.Groups = int(n)
+}
+
+// Last says what becomes of what a stage still holds at the end of an epoch.
 type Last int
 
 const (

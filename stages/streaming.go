@@ -60,7 +60,7 @@ func (k *streamKernel[In, Out]) join() {
 		return
 	}
 	if k.open.Family == nil {
-		k.open.Family = plan.NewFamily(k.ids.Peek(), 1+int64(made))
+		k.open.Family = plan.NewFamily(k.w.Tally, k.ids.Peek(), 1+int64(made))
 	} else {
 		k.open.Family.Grow(made)
 	}

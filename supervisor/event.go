@@ -68,7 +68,8 @@ type (
 		Worker int
 		Err    error // as a rule *stages.PanicError
 	}
-	// CloseFailed says that a worker's Close returned an error, or panicked. Nothing follows from it.
+	// CloseFailed says that a worker's Close returned an error, or panicked, or that of an aggregator with a key returned an
+	// error. Nothing follows from it.
 	CloseFailed struct {
 		EventInfo
 		Stage  string

@@ -55,7 +55,7 @@ func ended(t *testing.T, p stages.Pipeline[[]int], check func(items [][]int, err
 func TestStageHooksAreCalledOnceAroundEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d diary
-		w := &witness{d: &d}
+		w := &bystander{d: &d}
 		p := define(func(g *stages.Graph) stages.Stream[int] {
 			g.Hook(d.stages("outer", nil))
 			in := stages.Source(g, "pulled", stages.FromSeq(func(context.Context) iter.Seq2[int, error] {
@@ -65,7 +65,7 @@ func TestStageHooksAreCalledOnceAroundEverything(t *testing.T) {
 					yield(2, nil)
 				}
 			}))
-			out := stages.MapWith(in, "worked", w.open, (*witness).work)
+			out := stages.MapWith(in, "worked", w.open, (*bystander).work)
 			out = stages.Filter(out, "filtered", func(context.Context, int) (bool, error) { return false, nil })
 			out = stages.Map(out, "idle", same)
 			g.Hook(d.stages("inner", nil))
@@ -84,20 +84,20 @@ func TestStageHooksAreCalledOnceAroundEverything(t *testing.T) {
 	})
 }
 
-// A witness is a worker's state that notes its life.
-type witness struct{ d *diary }
+// A bystander is a worker's state that notes its life.
+type bystander struct{ d *diary }
 
-func (w *witness) open(context.Context) (*witness, error) {
+func (w *bystander) open(context.Context) (*bystander, error) {
 	w.d.note("opened")
 	return w, nil
 }
 
-func (w *witness) work(_ context.Context, v int) (int, error) {
+func (w *bystander) work(_ context.Context, v int) (int, error) {
 	w.d.note("worked")
 	return v, nil
 }
 
-func (w *witness) Close() error {
+func (w *bystander) Close() error {
 	w.d.note("closed")
 	return nil
 }

@@ -28,11 +28,13 @@ func lists() house.Lists {
 		},
 		// "file function": helpers that are called from inside bubbles only; "file": programs that measure real time.
 		Sleeps: map[string]string{
-			"supervisor/attack_test.go Flush": "a worker of a test in a bubble",
+			"supervisor/attack_test.go Flush":             "a worker of a test in a bubble",
+			"supervisor/aggregatewait_test.go checkWaits": "runs in a bubble, one per seed",
 		},
 		// "file name": what a hot path file uses off the item's way.
 		HotPath: map[string]string{
 			"stages/serial.go fmt.Errorf": "a worker that breaks its contract fails the run, once",
+			"stages/keyed.go fmt.Errorf":  "an aggregator that cannot be opened, or breaks its contract",
 		},
 		// "directory import": foreign types that users are meant to meet.
 		Surface: map[string]string{

@@ -16,13 +16,14 @@ func perItem(b *testing.B, n int) {
 func BenchmarkRange(b *testing.B) {
 	const n = 512
 	var one, many, kids plan.IDs
+	var tally plan.Tally
 	one.Source(0, 0, 0, n)
 	for i := range int64(n) {
 		many.Source(0, 0, 2*i, 1)
 	}
 	for i := range n / 4 {
 		c := one.From(i)
-		kids.Kids(c.Peek(), 4)
+		kids.Kids(&tally, c.Peek(), 4)
 	}
 	for _, c := range []struct {
 		name string
@@ -58,7 +59,7 @@ func BenchmarkSettle(b *testing.B) {
 		for b.Loop() {
 			dst.Reset()
 			for c, i := one.From(0), 0; i < n/4; i++ {
-				dst.Kids(c.Next(), 4)
+				dst.Kids(&t, c.Next(), 4)
 			}
 			t.Settle(&dst, 0, n, plan.Delivered)
 		}

@@ -18,6 +18,7 @@ type Chunk interface {
 	// Gather copies items, without their identities: of the chunks in from, each from its place in at on, in the order in
 	// which order names them. It moves the places.
 	Gather(from []Chunk, at []int, order []int)
+	Forget(i int) // lets go of what item i refers to; its place and its identity stay
 	Bytes() int64 // of all items, where their size is known; otherwise 0
 	Free()        // back to the pool it came from
 }
@@ -97,6 +98,14 @@ func (c *Of[T]) Gather(from []Chunk, at []int, order []int) {
 	for _, i := range order {
 		c.Items = append(c.Items, items[i][at[i]])
 		at[i]++
+	}
+}
+
+// Forget lets go of what item i refers to.
+func (c *Of[T]) Forget(i int) {
+	if !c.flat {
+		var zero T
+		c.Items[i] = zero
 	}
 }
 

@@ -34,8 +34,24 @@ func (a *Account) Settled() (delivered, filtered, failed int64) {
 	return a.delivered.Load(), a.filtered.Load(), a.failed.Load()
 }
 
-// A Tally collects fates in one goroutine, to be added to an Account now and then.
-type Tally struct{ delivered, filtered, failed int64 }
+// A Tally collects fates in one goroutine, to be added to an Account now and then. Families are made there too.
+type Tally struct {
+	delivered, filtered, failed int64
+
+	slab []Family // not used yet
+}
+
+// slabSize is how many families are allocated at once. A slab lives as long as one of them.
+const slabSize = 16
+
+func (t *Tally) family() *Family {
+	if len(t.slab) == 0 {
+		t.slab = make([]Family, slabSize)
+	}
+	f := &t.slab[0]
+	t.slab = t.slab[1:]
+	return f
+}
 
 // Add adds t to the account and empties it.
 func (a *Account) Add(t *Tally) {
@@ -48,7 +64,7 @@ func (a *Account) Add(t *Tally) {
 	if t.failed > 0 {
 		a.failed.Add(t.failed)
 	}
-	*t = Tally{}
+	t.delivered, t.filtered, t.failed = 0, 0, 0
 }
 
 func (t *Tally) count(f Fate, n int64) {
@@ -87,7 +103,7 @@ func (t *Tally) settle(r *Run, i int, n int64, f Fate) {
 	switch fam := r.fam; {
 	case fam == nil:
 		t.count(f, n)
-	case fam.split != nil:
+	case fam.split() != nil:
 		t.settleMembers(fam, int(r.sub)+i, int(n), f)
 	default:
 		t.settleAll(fam, n, f)
@@ -99,6 +115,7 @@ func (t *Tally) settleAll(fam *Family, n int64, f Fate) {
 	fam.fate.Or(uint32(f))
 	if fam.alive.Add(-n) == 0 {
 		t.Settle(&fam.parents, 0, fam.parents.n, Fate(fam.fate.Load()))
+		fam.parents, fam.one[0] = IDs{}, Run{} // those that live on in its slab must not hold its ancestors'
 	}
 }
 
@@ -107,36 +124,43 @@ func (t *Tally) settleAll(fam *Family, n int64, f Fate) {
 type Family struct {
 	alive   atomic.Int64
 	fate    atomic.Uint32
-	parents IDs     // immutable once members exist
-	one     [1]Run  // memory for a single run of parents
-	split   *Split  // its members are items that parted, each with a fate of its own; nil: they share theirs
-	shares  *Shares // its members are parts of a batch; nil: they are not
-	kept    []int   // of the batch that is its only member: the elements that are still there; nil: all
-	name    *Run    // its only member goes by this name; nil: by that of its parents
+	parents IDs      // immutable once members exist
+	one     [1]Run   // memory for a single run of parents
+	special *special // nil: its members share their fate, and are called after their parents
 }
 
-// first is the parent that stands for all of them in a name, or the item at which members without parents were made.
-func (f *Family) first() *Run {
-	if f.parents.n == 0 {
-		return &f.one[0]
+// special is what only some families are.
+type special struct {
+	split  *Split  // its members are items that parted, each with a fate of its own
+	shares *Shares // its members are parts of a batch
+	name   *Run    // its only member is a batch that was joined, and goes by its old name
+	kept   []int   // the elements of that batch that are still there; nil: all
+	path   string  // of members without parents: of the item at which they were made
+	spots  []spot  // where its members stand in the order of forks; nil: where the last of their parents does
+}
+
+// split returns where the members of f parted, or nil.
+func (f *Family) split() *Split {
+	if f.special == nil {
+		return nil
 	}
-	return &f.parents.runs[0]
+	return f.special.split
 }
 
 // Kids appends the identities of the n outputs of parent to s. A single output goes on under the identity of its
-// parent; a family costs one allocation.
-func (s *IDs) Kids(parent Run, n int) {
+// parent. Families come from t.
+func (s *IDs) Kids(t *Tally, parent Run, n int) {
 	if n == 1 {
 		s.add(parent)
 		return
 	}
-	f := NewFamily(parent, int64(n))
+	f := NewFamily(t, parent, int64(n))
 	s.Members(f, 0, n)
 }
 
 // NewFamily returns a family of alive members with one parent.
-func NewFamily(parent Run, alive int64) *Family {
-	f := &Family{}
+func NewFamily(t *Tally, parent Run, alive int64) *Family {
+	f := t.family()
 	f.one[0] = parent
 	f.parents = IDs{f.one[:], 1}
 	f.alive.Store(alive)
@@ -157,22 +181,29 @@ func (s *IDs) Members(f *Family, from, n int) {
 
 // Merged appends the identities of n outputs that the items in parents have become together, and empties parents. A
 // single output has the identity of the first parent. at is the item during which they were made; it names outputs
-// that have no parents.
-func (s *IDs) Merged(parents *IDs, at Run, n int) {
-	if parents.n == 1 {
-		s.Kids(parents.runs[0], n)
+// that have no parents, and they stand where it stands.
+func (s *IDs) Merged(t *Tally, parents *IDs, at Run, n int) {
+	spots := at.spots()
+	if spots != nil && parents.n > 0 && parents.last() == at {
+		spots = nil // it is known from the parents
+	}
+	if parents.n == 1 && spots == nil {
+		s.Kids(t, parents.runs[0], n)
 		parents.Reset()
 		return
 	}
-	f := &Family{}
+	f := t.family()
 	f.alive.Store(int64(n))
 	first, kids := at, true // an output without parents is named as a child of at
 	if parents.n > 0 {
 		first, kids = parents.runs[0], n > 1
 	}
+	if spots != nil || parents.n == 0 {
+		f.special = &special{spots: spots}
+	}
 	switch len(parents.runs) {
 	case 0:
-		f.one[0] = at
+		f.special.path = at.id(0).Path // now: the item may be gone before they are
 	case 1:
 		f.one[0] = parents.runs[0]
 		f.parents = IDs{f.one[:], parents.n}

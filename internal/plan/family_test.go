@@ -122,7 +122,7 @@ func (e *estuary) flatMap(in *shoal) {
 			e.census.settle(of, plan.Failed)
 			c.Next()
 		default:
-			out.ids.Kids(c.Next(), made)
+			out.ids.Kids(&e.tally, c.Next(), made)
 			e.census.born(of, made-1)
 			for range made {
 				out.of = append(out.of, of)
@@ -145,7 +145,7 @@ func (e *estuary) merge(in *shoal) {
 	}
 	e.census.born(union, made-1)
 	out := &shoal{}
-	out.ids.Merged(&gone, peek, made)
+	out.ids.Merged(&e.tally, &gone, peek, made)
 	for range made {
 		out.of = append(out.of, union)
 	}
@@ -162,7 +162,7 @@ func (e *estuary) stream(in *shoal) {
 	in.of = in.of[1:]
 	e.put(in)
 	c, made := parent.From(0), 1+e.IntN(3)
-	e.streams = append(e.streams, &stream{plan.NewFamily(c.Peek(), 1+int64(made)), of, 0})
+	e.streams = append(e.streams, &stream{plan.NewFamily(&e.tally, c.Peek(), 1+int64(made)), of, 0})
 	e.emit(e.streams[len(e.streams)-1], made)
 }
 
@@ -315,8 +315,8 @@ func TestFatesCombine(t *testing.T) {
 			var source, kids plan.IDs
 			source.Source(0, 0, 0, 1)
 			at := source.From(0)
-			kids.Kids(at.Next(), len(c.fates))
 			var tally plan.Tally
+			kids.Kids(&tally, at.Next(), len(c.fates))
 			var account plan.Account
 			for i, f := range c.fates {
 				tally.Settle(&kids, i, i+1, f)

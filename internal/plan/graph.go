@@ -44,6 +44,7 @@ type Stage struct {
 	Streaming  bool // outputs are handed on while their input is worked on
 	MaxOutputs int  // of one input, unless Streaming; negative: no limit
 	MaxHeld    int  // items that the kernel may hold back; 0 unless Holds
+	Groups     int  // that the kernel may keep open, which may hold any items; 0: it has none, and holds the latest
 	DropLast   bool // what is held at the end of an epoch is dropped
 	MaxWait    time.Duration
 	Timeout    time.Duration

@@ -1,6 +1,9 @@
 package plan
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // An ID names one item: where in which source it began, and the way it went through one-to-many stages.
 type ID struct {
@@ -24,21 +27,40 @@ type Run struct {
 // id returns the identity of the i-th item.
 func (r *Run) id(i int) ID {
 	f := r.fam
-	switch {
-	case f == nil:
+	if f == nil {
 		return ID{Source: int(r.src), Epoch: int(r.epoch), Index: int64(r.index) + int64(i)}
-	case f.split != nil: // parting changes no name
-		c := f.parents.From(int(r.sub) + i)
-		one := c.Peek()
-		return one.id(0)
-	case f.name != nil:
-		return f.name.id(0)
 	}
-	id := f.first().id(0)
+	if x := f.special; x != nil {
+		switch {
+		case x.split != nil: // parting changes no name
+			one := f.parents.at(int(r.sub) + i)
+			return one.id(0)
+		case x.name != nil:
+			return x.name.id(0)
+		}
+	}
+	var id ID
+	if f.parents.n > 0 {
+		id = f.parents.runs[0].id(0)
+	} else {
+		id = ID{Source: int(r.src), Epoch: int(r.epoch), Index: int64(r.index), Path: f.special.path}
+	}
 	if r.kids {
 		id.Path += "." + strconv.FormatUint(uint64(r.sub)+uint64(i), 10)
 	}
 	return id
+}
+
+// at returns one identity, as a run of one.
+func (s *IDs) at(i int) Run {
+	c := s.From(i)
+	return c.Peek()
+}
+
+// last returns the last of at least one identity, as a run of one.
+func (s *IDs) last() Run {
+	r := &s.runs[len(s.runs)-1]
+	return r.from(int(r.n)-1, 1)
 }
 
 // from returns r without its first i items, cut to n.
@@ -106,9 +128,15 @@ func (s *IDs) Range(o *IDs, from, to int) {
 	}
 }
 
+// Append appends one identity, which a Cursor has returned.
+func (s *IDs) Append(r Run) { s.add(r) }
+
 // TakeFront moves the first n identities to dst.
 func (s *IDs) TakeFront(dst *IDs, n int) {
 	s.n -= n
+	if most := min(n, len(s.runs)); most > 4 {
+		dst.runs = slices.Grow(dst.runs, most)
+	}
 	k := 0
 	for ; n > 0; k++ {
 		r := &s.runs[k]

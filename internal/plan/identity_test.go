@@ -26,7 +26,7 @@ func kid(parent plan.ID, i int) plan.ID {
 // identity reads a run of one, which shows itself to nobody.
 func identity(r plan.Run) plan.ID {
 	var s plan.IDs
-	s.Kids(r, 1)
+	s.Kids(new(plan.Tally), r, 1)
 	return s.At(0)
 }
 
@@ -82,7 +82,7 @@ func step(r *rand.Rand, a, b *list) string {
 		c.CopyTo(&a.ids, to)
 		a.model = append(a.model, b.model[from:to]...)
 		if to < len(b.model) {
-			a.ids.Kids(c.Next(), 1)
+			a.ids.Kids(new(plan.Tally), c.Next(), 1)
 			a.model = append(a.model, b.model[to])
 		}
 		return "CopyTo"
@@ -96,7 +96,7 @@ func step(r *rand.Rand, a, b *list) string {
 			return "nothing"
 		}
 		c, n := b.ids.From(from), 1+several
-		a.ids.Kids(c.Peek(), n)
+		a.ids.Kids(new(plan.Tally), c.Peek(), n)
 		for i := range n {
 			if id := b.model[from]; n == 1 {
 				a.model = append(a.model, id)
@@ -110,7 +110,7 @@ func step(r *rand.Rand, a, b *list) string {
 			return "nothing"
 		}
 		c := b.ids.From(from)
-		f := plan.NewFamily(c.Peek(), 100)
+		f := plan.NewFamily(new(plan.Tally), c.Peek(), 100)
 		for at := 0; at < 6; { // as a Streaming stage hands on its outputs
 			n := 1 + r.IntN(3)
 			a.ids.Members(f, at, n)
@@ -126,7 +126,7 @@ func step(r *rand.Rand, a, b *list) string {
 		}
 		parents, n := b.take(1+r.IntN(len(b.model))), 1+several
 		last := parents.ids.From(len(parents.model) - 1)
-		a.ids.Merged(&parents.ids, last.Peek(), n)
+		a.ids.Merged(new(plan.Tally), &parents.ids, last.Peek(), n)
 		for i := range n {
 			if id := parents.model[0]; n == 1 {
 				a.model = append(a.model, id)
@@ -192,7 +192,7 @@ func TestAnOutputWithoutParentsIsAChildOfTheItemItWasMadeAt(t *testing.T) {
 	var source, none, out plan.IDs
 	source.Source(2, 1, 9, 1)
 	at := source.From(0)
-	out.Merged(&none, at.Peek(), 2)
+	out.Merged(new(plan.Tally), &none, at.Peek(), 2)
 	for i := range 2 {
 		if got, want := out.At(i), (plan.ID{Source: 2, Epoch: 1, Index: 9, Path: fmt.Sprintf(".%d", i)}); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
@@ -209,7 +209,7 @@ func TestListsDropTheFamiliesTheyHaveLetGoOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var parent, s, other plan.IDs
 			parent.Source(0, 0, 0, 1)
-			f := plan.NewFamily(func() plan.Run { c := parent.From(0); return c.Peek() }(), 3)
+			f := plan.NewFamily(new(plan.Tally), func() plan.Run { c := parent.From(0); return c.Peek() }(), 3)
 			s.Members(f, 0, 2)
 			s.Source(0, 0, 1, 4)
 			s.Members(f, 2, 1)

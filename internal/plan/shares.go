@@ -11,10 +11,10 @@ type Shares struct {
 
 // Split appends to ids, one per branch, the identities of the n parts that the batch under parent was split into; part
 // i, ".i" in the path, goes down branch branches[i]. to says where each element went, and is kept.
-func (p *Shares) Split(ids []*IDs, parent Run, fork int, branches, to []int) {
+func (p *Shares) Split(t *Tally, ids []*IDs, parent Run, fork int, branches, to []int) {
 	p.batch, p.To, p.fork = parent, to, fork
-	f := NewFamily(parent, int64(len(branches)))
-	f.shares = p
+	f := NewFamily(t, parent, int64(len(branches)))
+	f.special = &special{shares: p}
 	for i, b := range branches {
 		ids[b].Members(f, i, 1)
 	}
@@ -23,22 +23,14 @@ func (p *Shares) Split(ids []*IDs, parent Run, fork int, branches, to []int) {
 // ShareOf returns what the item under the cursor is a share of, at fork, or nil; and which of its elements are still
 // there, nil for all of them: it may itself have been split, and joined without what failed.
 func (c *Cursor) ShareOf(fork int) (s *Shares, kept []int) {
-	r := c.Peek()
-	for r.fam != nil {
-		f := r.fam
+	for r := c.Peek(); r.fam != nil && r.n > 0; r = r.up() {
+		x := r.fam.special
 		switch {
-		case f.shares != nil && f.shares.fork == fork:
-			return f.shares, kept
-		case f.name != nil: // of a batch that has been joined
-			if of := f.kept; of != nil {
-				kept = within(of, kept)
-			}
-			r = f.last()
-		case f.split != nil:
-			c := f.parents.From(int(r.sub))
-			r = c.Peek()
-		default:
-			r = f.last()
+		case x == nil:
+		case x.shares != nil && x.shares.fork == fork:
+			return x.shares, kept
+		case x.name != nil && x.kept != nil: // a batch that has been joined
+			kept = within(x.kept, kept)
 		}
 	}
 	return nil, nil
@@ -59,7 +51,7 @@ func within(of, kept []int) []int {
 // Join appends the identity of the batch that the items in parts have become together: that of the batch that was
 // split. kept are the elements that are still there, nil for all of them. It empties parts.
 func (p *Shares) Join(s, parts *IDs, kept []int) {
-	f := &Family{name: &p.batch, kept: kept}
+	f := &Family{special: &special{name: &p.batch, kept: kept}}
 	f.alive.Store(1)
 	f.parents, *parts = *parts, IDs{}
 	b := p.batch

@@ -53,7 +53,14 @@ const maxSplitRuns = 32
 // most to the item to. turn is nil if nobody restores the order. outs, if it is more than one, is how many branches an
 // item may take; SetAlive then says how many each takes.
 func NewSplit(c Cursor, to int, turn *Turn, base, outs int) (*Family, int) {
-	f := &Family{split: &Split{turn: turn, base: uint32(base)}}
+	x := &struct {
+		Family
+		special
+		Split
+	}{Split: Split{turn: turn, base: uint32(base)}}
+	f := &x.Family
+	f.special = &x.special
+	f.special.split = &x.Split
 	f.parents.runs = f.one[:0]
 	first := c.at
 	for c.at < to && len(f.parents.runs) < maxSplitRuns {
@@ -64,7 +71,7 @@ func NewSplit(c Cursor, to int, turn *Turn, base, outs int) (*Family, int) {
 	}
 	n := c.at - first
 	if outs > 1 {
-		s := f.split
+		s := &x.Split
 		for s.width = 4; outs > 1<<(s.width-fateBits)-1; {
 			s.width *= 2
 		}
@@ -77,7 +84,7 @@ func NewSplit(c Cursor, to int, turn *Turn, base, outs int) (*Family, int) {
 // SetAlive says in how many branches member i is. It is called before anybody else knows the member. In none means that
 // the caller settles the parent.
 func (f *Family) SetAlive(i, n int) {
-	s := f.split
+	s := f.split()
 	if s.slots == nil {
 		return
 	}
@@ -88,7 +95,7 @@ func (f *Family) SetAlive(i, n int) {
 
 // SetAllAlive is SetAlive(i, n) for members [0, to).
 func (f *Family) SetAllAlive(to, n int) {
-	s := f.split
+	s := f.split()
 	per := 64 / int(s.width)
 	word := uint64(0)
 	for i := range per {
@@ -104,7 +111,7 @@ func (f *Family) SetAllAlive(to, n int) {
 
 // settleMembers says what became of members [at, at+n), of one branch each.
 func (t *Tally) settleMembers(fam *Family, at, n int, f Fate) {
-	s := fam.split
+	s := fam.split()
 	if s.slots == nil {
 		t.Settle(&fam.parents, at, at+n, f)
 		return
@@ -160,7 +167,7 @@ func zeroSlots(word uint64, width int) uint64 {
 
 // settleGone settles the parents of the slots in gone: runs of one fate together.
 func (t *Tally) settleGone(fam *Family, base int, word, gone uint64) {
-	width := int(fam.split.width)
+	width := int(fam.split().width)
 	for gone != 0 {
 		i := bits.TrailingZeros64(gone) / width
 		fate := word >> (i*width + width - fateBits) & 3
@@ -191,14 +198,14 @@ func (s *IDs) Split(f *Family, from, n int) {
 func (c *Cursor) Position(fork int) (at uint64, n int, rising, ok bool) {
 	r := &c.ids.runs[c.k]
 	n = int(r.n) - c.i
-	if f := r.fam; f != nil && f.split != nil && f.split.turn != nil && f.split.turn.Fork == fork {
-		return f.split.place(int(r.sub) + c.i), n, true, true
+	if r.fam != nil && r.fam.split().parts(fork) {
+		return r.fam.split().place(int(r.sub) + c.i), n, true, true
 	}
 	one := r.from(c.i, 1)
 	if at, ok = one.position(fork); !ok {
 		return 0, n, false, false
 	}
-	if !r.kids || r.fam.split != nil {
+	if !r.kids || r.fam.split() != nil {
 		n = 1 // the next one may have come another way
 	}
 	return at, n, false, true
@@ -206,30 +213,65 @@ func (c *Cursor) Position(fork int) (at uint64, n int, rising, ok bool) {
 
 func (s *Split) place(i int) uint64 { return s.turn.seq<<placeBits | uint64(s.base) + uint64(i) }
 
-// position walks up. What was made of several items stands where the last of them stood.
+// parts reports whether s is where items parted at fork. s may be nil.
+func (s *Split) parts(fork int) bool { return s != nil && s.turn != nil && s.turn.Fork == fork }
+
+// A spot is a position in the order of a fork.
+type spot struct {
+	fork int
+	at   uint64
+}
+
+// position walks up. What was made of several items stands where the last of them stood, unless it is known better.
 func (r Run) position(fork int) (uint64, bool) {
 	for r.fam != nil {
-		f := r.fam
-		switch {
-		case f.split == nil:
-			r = f.last()
-		case f.split.turn != nil && f.split.turn.Fork == fork:
-			return f.split.place(int(r.sub)), true
-		default:
-			c := f.parents.From(int(r.sub))
-			r = c.Peek()
+		if s := r.fam.split(); s.parts(fork) {
+			return s.place(int(r.sub)), true
+		}
+		if x := r.fam.special; x != nil && x.spots != nil {
+			for _, s := range x.spots {
+				if s.fork == fork {
+					return s.at, true
+				}
+			}
+			return 0, false
+		}
+		if r = r.up(); r.n == 0 {
+			break
 		}
 	}
 	return 0, false
 }
 
-// last is the last of the parents.
-func (f *Family) last() Run {
-	if f.parents.n == 0 {
-		return f.one[0]
+// spots returns the positions of the item, a run of one, in the orders of all forks that it has come by.
+func (r Run) spots() (all []spot) {
+	for r.fam != nil {
+		x := r.fam.special
+		switch {
+		case x == nil:
+		case x.spots != nil:
+			return append(all, x.spots...)
+		case x.split != nil && x.split.turn != nil:
+			all = append(all, spot{x.split.turn.Fork, x.split.place(int(r.sub))})
+		}
+		if r = r.up(); r.n == 0 {
+			break
+		}
 	}
-	r := &f.parents.runs[len(f.parents.runs)-1]
-	return r.from(int(r.n)-1, 1)
+	return all
+}
+
+// up returns the item that a member of a family, a run of one, was made of: the last one if there were several. It is
+// empty if there was none.
+func (r Run) up() Run {
+	f := r.fam
+	switch {
+	case f.parents.n == 0:
+		return Run{}
+	case f.split() != nil:
+		return f.parents.at(int(r.sub))
+	}
+	return f.parents.last()
 }
 
 // Unsplit appends the items up to item to to dst, as they were before fork parted them, as far as each is alone in what
@@ -238,7 +280,7 @@ func (c *Cursor) Unsplit(dst *IDs, to, fork int) {
 	for c.at < to {
 		r := &c.ids.runs[c.k]
 		m := min(to-c.at, int(r.n)-c.i)
-		if f := r.fam; f != nil && f.split != nil && f.split.slots == nil && f.split.turn != nil && f.split.turn.Fork == fork {
+		if f := r.fam; f != nil && f.split().parts(fork) && f.split().slots == nil {
 			from := int(r.sub) + c.i
 			dst.Range(&f.parents, from, from+m)
 		} else {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 )
 
@@ -24,25 +25,31 @@ type Work struct {
 	Place Place // immutable
 
 	// The delivery. Set by the worker before each Run.
-	In      Chunk // nil: no items, only a flush
-	Next    int   // the item being worked on
+	In      Chunk  // nil: no items, only a flush
+	Number  uint64 // of item 0 of In, among all that the stage was sent
+	Next    int    // the item being worked on
 	To      int
 	First   int     // the item that Attempt and Resume are about: the first one
 	Attempt int     // at item First, counted from 1
 	Replays int     // how often these items were given to an aggregator before
+	Alone   int     // items before it are taken one by one: see Unsure
 	Resume  Partial // what of item First has been handed on before; Streaming only
 	Flush   Flush
+	Until   uint64 // a kernel with groups flushes those whose oldest item has a smaller number; any other all it holds
 	Tally   *Tally
 
 	// The result.
 	Out      Chunk
-	Outs     []Chunk // instead of Out, if the stage Forks: by output; nil: nothing for it
-	Turn     *Turn   // of a fork whose order is restored
-	Err      error   // of item Next, or of the flush; ErrDropped
-	Flushing bool    // a flush is under way: Err, or a panic, is not that of an item
-	Dropped  int     // items of which nothing came
-	Held     int     // latest items that the kernel still holds
-	Open     Partial // what of item Next has been handed on; Streaming only
+	Outs     []Chunk  // instead of Out, if the stage Forks: by output; nil: nothing for it
+	Turn     *Turn    // of a fork whose order is restored
+	Err      error    // of item Next, or of the flush; ErrDropped
+	Flushing bool     // a flush is under way: Err, or a panic, is not that of an item
+	Dropped  int      // items of which nothing came
+	Held     int      // latest items that the kernel still holds, if it has no groups
+	Gone     []uint64 // numbers of the items that a kernel with groups has let go of: it holds all others that it has done
+	Open     Partial  // what of item Next has been handed on; Streaming only
+	Unsure   int      // set by Rescue: items [Next, Unsure) were taken together, and any of them may be at fault
+	CloseErr error    // of state that was closed during the delivery
 
 	// Yield is set by the stage a while after the delivery: give back what is not begun. One load per item is cheaper
 	// than looks at the clock.
@@ -60,6 +67,9 @@ type Partial struct {
 	Family  *Family // nil: there is none
 	Outputs int
 }
+
+// All as Work.Until: every group is flushed.
+const All = math.MaxUint64
 
 // Flush says what becomes of held items behind a delivery.
 type Flush int
