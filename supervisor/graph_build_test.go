@@ -15,7 +15,7 @@ import (
 // A plant is a graph that has been built, and what its functions have seen.
 type plant struct {
 	graph    *graph
-	pipeline stages.Pipeline[pack]
+	pipeline stages.Pipeline[parcel]
 	sinks    map[int]*basin // by vertex
 
 	mu     sync.Mutex
@@ -25,7 +25,7 @@ type plant struct {
 // A basin is what a sink was given.
 type basin struct {
 	mu    sync.Mutex
-	packs []pack // guarded by mu
+	packs []parcel // guarded by mu
 }
 
 func (p *plant) fault(format string, args ...any) {
@@ -39,10 +39,10 @@ func (p *plant) fault(format string, args ...any) {
 // build makes a pipeline of g. What nobody consumes is its own fault.
 func build(g *graph) *plant {
 	p := &plant{graph: g, sinks: map[int]*basin{}}
-	p.pipeline = define(func(sg *stages.Graph) stages.Stream[pack] {
-		outs := make([][]stages.Stream[pack], len(g.vertices))
+	p.pipeline = define(func(sg *stages.Graph) stages.Stream[parcel] {
+		outs := make([][]stages.Stream[parcel], len(g.vertices))
 		for i := range g.vertices {
-			var in []stages.Stream[pack]
+			var in []stages.Stream[parcel]
 			for _, s := range g.vertices[i].in {
 				in = append(in, outs[s.vertex][s.out])
 			}
@@ -72,7 +72,7 @@ func (s *site) enter() func() {
 }
 
 // suffer takes its time, and dies or fails, as the vertex says.
-func (s *site) suffer(ctx context.Context, p pack) error {
+func (s *site) suffer(ctx context.Context, p parcel) error {
 	if s.isSlow(p) {
 		s.rest(hash(s.salt, p))
 	}
@@ -131,8 +131,8 @@ func (s *site) serial() (opts []stages.SerialOption) {
 	return opts
 }
 
-func (s *site) add(g *stages.Graph, i int, in []stages.Stream[pack]) []stages.Stream[pack] {
-	one := func(out stages.Stream[pack]) []stages.Stream[pack] { return []stages.Stream[pack]{out} }
+func (s *site) add(g *stages.Graph, i int, in []stages.Stream[parcel]) []stages.Stream[parcel] {
+	one := func(out stages.Stream[parcel]) []stages.Stream[parcel] { return []stages.Stream[parcel]{out} }
 	switch s.kind {
 	case "source":
 		return one(s.source(g, i))
@@ -145,21 +145,21 @@ func (s *site) add(g *stages.Graph, i int, in []stages.Stream[pack]) []stages.St
 	case "sink":
 		b := &basin{}
 		s.sinks[i] = b
-		stages.Sink(in[0], s.name, func(ctx context.Context, p pack) error { return s.sink(ctx, b, p) }, s.options()...)
+		stages.Sink(in[0], s.name, func(ctx context.Context, p parcel) error { return s.sink(ctx, b, p) }, s.options()...)
 		return nil
 	}
 	return one(s.link(in[0]))
 }
 
-func (s *site) source(g *stages.Graph, i int) stages.Stream[pack] {
+func (s *site) source(g *stages.Graph, i int) stages.Stream[parcel] {
 	opts := []stages.SourceOption{stages.Epochs(s.graph.epochs)}
 	if s.buffer >= 0 {
 		opts = append(opts, stages.Buffer(s.buffer))
 	}
-	return stages.Source(g, s.name, stages.FromFunc(func(_ context.Context, from stages.Position) iter.Seq2[pack, error] {
-		return func(yield func(pack, error) bool) {
+	return stages.Source(g, s.name, stages.FromFunc(func(_ context.Context, from stages.Position) iter.Seq2[parcel, error] {
+		return func(yield func(parcel, error) bool) {
 			for n := int(from.Index); n < s.lens[from.Epoch]; n++ {
-				p := pack{{Src: i, Epoch: from.Epoch, Index: n}}
+				p := parcel{{Src: i, Epoch: from.Epoch, Index: n}}
 				if s.isSlow(p) {
 					s.rest(hash(s.salt, p))
 				}
@@ -171,7 +171,7 @@ func (s *site) source(g *stages.Graph, i int) stages.Stream[pack] {
 	}), opts...)
 }
 
-func (s *site) merge(in []stages.Stream[pack]) stages.Stream[pack] {
+func (s *site) merge(in []stages.Stream[parcel]) stages.Stream[parcel] {
 	switch s.how {
 	case "inputorder":
 		return stages.Merge(s.name, stages.InputOrder{}, in...)
@@ -186,7 +186,7 @@ func (s *site) merge(in []stages.Stream[pack]) stages.Stream[pack] {
 }
 
 // least chooses by value. It dies now and then, but not three times.
-func (s *site) least(heads []*pack) int {
+func (s *site) least(heads []*parcel) int {
 	least := choose(s.vertex, heads)
 	p := *heads[least]
 	if _, again := s.seen.LoadOrStore(hash(0, p), true); s.isDeadly(p) && !again && s.dying.Add(1) <= 2 {
@@ -195,7 +195,7 @@ func (s *site) least(heads []*pack) int {
 	return least
 }
 
-func choose(v *vertex, heads []*pack) int {
+func choose(v *vertex, heads []*parcel) int {
 	least := -1
 	for i, h := range heads {
 		if h != nil && (least < 0 || hash(v.salt, *h) < hash(v.salt, *heads[least])) {
@@ -205,7 +205,7 @@ func choose(v *vertex, heads []*pack) int {
 	return least
 }
 
-func (s *site) sink(ctx context.Context, b *basin, p pack) error {
+func (s *site) sink(ctx context.Context, b *basin, p parcel) error {
 	defer s.enter()()
 	if err := s.suffer(ctx, p); err != nil {
 		return err
@@ -217,18 +217,18 @@ func (s *site) sink(ctx context.Context, b *basin, p pack) error {
 }
 
 // part builds what has several outputs. Half of what fails names branches that there are not.
-func (s *site) part(in stages.Stream[pack]) []stages.Stream[pack] {
+func (s *site) part(in stages.Stream[parcel]) []stages.Stream[parcel] {
 	opts := s.options()
-	nonsense := func(p pack) (branch int, ok bool) {
+	nonsense := func(p parcel) (branch int, ok bool) {
 		h := hash(s.salt+9, p)
 		return []int{-1, s.outs}[h>>1%2], s.isBad(p) && !s.isPoison(p) && h%2 == 0
 	}
 	switch s.kind {
 	case "tee":
 		a, b := stages.Tee(in, s.name)
-		return []stages.Stream[pack]{a, b}
+		return []stages.Stream[parcel]{a, b}
 	case "route":
-		return stages.Route(in, s.name, s.outs, func(ctx context.Context, p pack) (int, error) {
+		return stages.Route(in, s.name, s.outs, func(ctx context.Context, p parcel) (int, error) {
 			defer s.enter()()
 			if b, ok := nonsense(p); ok {
 				return b, nil
@@ -236,7 +236,7 @@ func (s *site) part(in stages.Stream[pack]) []stages.Stream[pack] {
 			return s.branches(p)[0], s.suffer(ctx, p)
 		}, opts...)
 	case "routebatch":
-		return stages.RouteBatch(in, s.name, s.outs, func(ctx context.Context, p pack) ([]int, error) {
+		return stages.RouteBatch(in, s.name, s.outs, func(ctx context.Context, p parcel) ([]int, error) {
 			defer s.enter()()
 			to := s.deal(p)
 			if b, ok := nonsense(p); ok {
@@ -248,7 +248,7 @@ func (s *site) part(in stages.Stream[pack]) []stages.Stream[pack] {
 			return to, s.suffer(ctx, p)
 		}, opts...)
 	}
-	return stages.Fork(in, s.name, s.outs, func(ctx context.Context, p pack, to func(int)) error {
+	return stages.Fork(in, s.name, s.outs, func(ctx context.Context, p parcel, to func(int)) error {
 		defer s.enter()()
 		branches := s.branches(p)
 		for _, b := range branches[:len(branches)/2] {
@@ -269,18 +269,18 @@ func (s *site) part(in stages.Stream[pack]) []stages.Stream[pack] {
 }
 
 // link builds what has one input and one output.
-func (s *site) link(in stages.Stream[pack]) stages.Stream[pack] {
-	mapping := func(f func(p pack) pack) func(context.Context, pack) (pack, error) {
-		return func(ctx context.Context, p pack) (pack, error) {
+func (s *site) link(in stages.Stream[parcel]) stages.Stream[parcel] {
+	mapping := func(f func(p parcel) parcel) func(context.Context, parcel) (parcel, error) {
+		return func(ctx context.Context, p parcel) (parcel, error) {
 			defer s.enter()()
 			return f(p), s.suffer(ctx, p)
 		}
 	}
-	change := mapping(func(p pack) pack { return s.change(p, 0) })
+	change := mapping(func(p parcel) parcel { return s.change(p, 0) })
 	switch s.kind {
 	case "mapwith":
 		open := func(context.Context) (*sync.Mutex, error) { return &sync.Mutex{}, nil }
-		return stages.MapWith(in, s.name, open, func(own *sync.Mutex, ctx context.Context, p pack) (pack, error) {
+		return stages.MapWith(in, s.name, open, func(own *sync.Mutex, ctx context.Context, p parcel) (parcel, error) {
 			if !own.TryLock() {
 				s.fault("%s: a state has two owners", s.name)
 			}
@@ -290,7 +290,7 @@ func (s *site) link(in stages.Stream[pack]) stages.Stream[pack] {
 	case "thin":
 		return stages.Map(in, s.name, mapping(s.thin), s.options()...)
 	case "filter":
-		return stages.Filter(in, s.name, func(ctx context.Context, p pack) (bool, error) {
+		return stages.Filter(in, s.name, func(ctx context.Context, p parcel) (bool, error) {
 			defer s.enter()()
 			return s.keeps(p), s.suffer(ctx, p)
 		}, s.options()...)
@@ -304,14 +304,14 @@ func (s *site) link(in stages.Stream[pack]) stages.Stream[pack] {
 		}
 		return stages.FlatMap(in, s.name, s.flat, opts...)
 	case "serial":
-		return stages.AttachSerial(in, s.name, stages.SerialKind[pack, pack]{Name: s.kind,
-			Open: func(context.Context) (stages.Worker[pack, pack], error) { return processor(change), nil }}, s.serial()...)
+		return stages.AttachSerial(in, s.name, stages.SerialKind[parcel, parcel]{Name: s.kind,
+			Open: func(context.Context) (stages.Worker[parcel, parcel], error) { return processor(change), nil }}, s.serial()...)
 	case "pairs":
-		return stages.AttachSerial(in, s.name, stages.SerialKind[pack, pack]{Name: s.kind, Holds: true,
-			Open: func(context.Context) (stages.Worker[pack, pack], error) { return &packPairs{site: s}, nil }}, s.serial()...)
+		return stages.AttachSerial(in, s.name, stages.SerialKind[parcel, parcel]{Name: s.kind, Holds: true,
+			Open: func(context.Context) (stages.Worker[parcel, parcel], error) { return &packPairs{site: s}, nil }}, s.serial()...)
 	case "pack":
-		return stages.Map(stages.Batch(in, s.name, s.size, s.serial()...), s.name+" joined", func(_ context.Context, batch []pack) (pack, error) {
-			var all pack
+		return stages.Map(stages.Batch(in, s.name, s.size, s.serial()...), s.name+" joined", func(_ context.Context, batch []parcel) (parcel, error) {
+			var all parcel
 			for _, p := range batch {
 				all = append(all, p...)
 			}
@@ -320,14 +320,14 @@ func (s *site) link(in stages.Stream[pack]) stages.Stream[pack] {
 	case "rebatch":
 		return stages.Unbatch(stages.Batch(in, s.name, s.size, s.serial()...), s.name+" undone")
 	case "unpack":
-		return stages.Map(stages.Unbatch(in, s.name), s.name+" wrapped", func(_ context.Context, t tok) (pack, error) { return pack{t}, nil })
+		return stages.Map(stages.Unbatch(in, s.name), s.name+" wrapped", func(_ context.Context, t tok) (parcel, error) { return parcel{t}, nil })
 	}
 	return stages.Map(in, s.name, change, s.options()...)
 }
 
 // flat yields half of the outputs, and then suffers.
-func (s *site) flat(ctx context.Context, p pack) iter.Seq2[pack, error] {
-	return func(yield func(pack, error) bool) {
+func (s *site) flat(ctx context.Context, p parcel) iter.Seq2[parcel, error] {
+	return func(yield func(parcel, error) bool) {
 		defer s.enter()()
 		out := s.outputs(p)
 		for i := range len(out) + 1 {
@@ -344,9 +344,9 @@ func (s *site) flat(ctx context.Context, p pack) iter.Seq2[pack, error] {
 	}
 }
 
-type processor func(context.Context, pack) (pack, error)
+type processor func(context.Context, parcel) (parcel, error)
 
-func (f processor) Process(ctx context.Context, p pack, emit func(pack) bool) error {
+func (f processor) Process(ctx context.Context, p parcel, emit func(parcel) bool) error {
 	out, err := f(ctx, p)
 	if err == nil {
 		emit(out)
@@ -357,10 +357,10 @@ func (f processor) Process(ctx context.Context, p pack, emit func(pack) bool) er
 // packPairs drops the second of two neighbours that are alike, and holds one until it has seen the next.
 type packPairs struct {
 	*site
-	held pack
+	held parcel
 }
 
-func (k *packPairs) Process(ctx context.Context, p pack, emit func(pack) bool) error {
+func (k *packPairs) Process(ctx context.Context, p parcel, emit func(parcel) bool) error {
 	defer k.enter()()
 	if err := k.suffer(ctx, p); err != nil {
 		return err
@@ -383,7 +383,7 @@ func (k *packPairs) Held() int {
 	return 1
 }
 
-func (k *packPairs) Flush(_ context.Context, emit func(pack) bool) error {
+func (k *packPairs) Flush(_ context.Context, emit func(parcel) bool) error {
 	emit(k.held)
 	k.held = nil
 	return nil

@@ -20,19 +20,22 @@ func try(t *testing.T, g *graph) (err error) {
 	if !g.bubble {
 		return build(g).run(t.Context(), 20*time.Second)
 	}
-	synctest.Test(t, func(t *testing.T) { err = build(g).run(t.Context(), time.Hour) })
+	synctest.Test(t, func(t *testing.T) {
+		err = build(g).run(t.Context(), time.Hour)
+		time.Sleep(time.Minute) // the actor library may have a timer of its own, for what it would print
+	})
 	return err
 }
 
 // A harvest is what a run has given.
 type harvest struct {
-	epochs [][]pack // of the consumer
+	epochs [][]parcel // of the consumer
 	mixed  error
 	stats  supervisor.Stats
 }
 
 // add takes an item, which must be of epoch e, or, if e is -1, not of an earlier one than the items before.
-func (h *harvest) add(p pack, e int) {
+func (h *harvest) add(p parcel, e int) {
 	if e < 0 {
 		e = len(h.epochs) - 1
 		if len(p) > 0 {
@@ -86,7 +89,7 @@ func (p *plant) run(ctx context.Context, within time.Duration) error {
 	return p.check(&h)
 }
 
-func (h *harvest) byEpochs(ctx context.Context, run *supervisor.Run[pack]) (last error) {
+func (h *harvest) byEpochs(ctx context.Context, run *supervisor.Run[parcel]) (last error) {
 	next := 0
 	for e, packs := range run.Epochs(ctx) {
 		if e != next {
@@ -119,7 +122,7 @@ func (p *plant) check(h *harvest) error {
 		errs = append(errs, errors.New(f))
 	}
 	for e, f := range want.consumer {
-		var got []pack
+		var got []parcel
 		if e < len(h.epochs) {
 			got = h.epochs[e]
 		}
@@ -150,7 +153,7 @@ func (p *plant) checkSink(i int, want []flow) error {
 	}
 	errs := []error{h.mixed}
 	for e, f := range want {
-		var got []pack
+		var got []parcel
 		if e < len(h.epochs) {
 			got = h.epochs[e]
 		}
@@ -160,7 +163,7 @@ func (p *plant) checkSink(i int, want []flow) error {
 }
 
 // compare wants all of f and nothing else, with every ordered strand in its order.
-func compare(where string, f flow, got []pack) error {
+func compare(where string, f flow, got []parcel) error {
 	var wrong []string
 	say := func(format string, args ...any) {
 		if len(wrong) < 6 {
@@ -173,8 +176,8 @@ func compare(where string, f flow, got []pack) error {
 	}
 	things := f.things()
 	for _, th := range things {
-		if k := hash(0, th.pack); left[k] == 0 {
-			say("missing: %v", th.pack)
+		if k := hash(0, th.parcel); left[k] == 0 {
+			say("missing: %v", th.parcel)
 		} else {
 			left[k]--
 		}
@@ -191,12 +194,12 @@ func compare(where string, f flow, got []pack) error {
 		}
 		k := 0
 		for _, p := range got {
-			if k < len(s.things) && hash(0, p) == hash(0, s.things[k].pack) {
+			if k < len(s.things) && hash(0, p) == hash(0, s.things[k].parcel) {
 				k++
 			}
 		}
 		if k < len(s.things) {
-			say("out of order: item %d of %d, %v, does not follow what should be before it: got %v", k, len(s.things), s.things[k].pack, got)
+			say("out of order: item %d of %d, %v, does not follow what should be before it: got %v", k, len(s.things), s.things[k].parcel, got)
 		}
 	}
 	if wrong == nil {

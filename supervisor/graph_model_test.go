@@ -17,8 +17,8 @@ type tok struct {
 	Way               uint64
 }
 
-// A pack is an item. So each edge of a graph has the same type, batches included.
-type pack = []tok
+// A parcel is an item. So each edge of a graph has the same type, batches included.
+type parcel = []tok
 
 // A socket is one output of one vertex.
 type socket struct{ vertex, out int }
@@ -69,7 +69,7 @@ func mix(h, x uint64) uint64 {
 }
 
 // hash decides what happens to an item, so that it does not depend on the order.
-func hash(salt uint64, p pack) uint64 {
+func hash(salt uint64, p parcel) uint64 {
 	h := mix(salt, uint64(len(p)))
 	for _, t := range p {
 		h = mix(mix(h, uint64(t.Src<<40|t.Epoch<<32|t.Index)), t.Way)
@@ -77,22 +77,22 @@ func hash(salt uint64, p pack) uint64 {
 	return h
 }
 
-func oneOf(n uint64, salt uint64, p pack) bool { return n > 0 && hash(salt, p)%n == 0 }
+func oneOf(n uint64, salt uint64, p parcel) bool { return n > 0 && hash(salt, p)%n == 0 }
 
-func (v *vertex) isPoison(p pack) bool { return oneOf(v.poison, v.salt+1, p) }
+func (v *vertex) isPoison(p parcel) bool { return oneOf(v.poison, v.salt+1, p) }
 
 // isBad says which items fail for good, poison included.
-func (v *vertex) isBad(p pack) bool { return oneOf(v.fails, v.salt+2, p) || v.isPoison(p) }
+func (v *vertex) isBad(p parcel) bool { return oneOf(v.fails, v.salt+2, p) || v.isPoison(p) }
 
-func (v *vertex) isDeadly(p pack) bool { return oneOf(v.dies, v.salt+3, p) }
+func (v *vertex) isDeadly(p parcel) bool { return oneOf(v.dies, v.salt+3, p) }
 
-func (v *vertex) isSlow(p pack) bool { return oneOf(v.slow, v.salt+4, p) }
+func (v *vertex) isSlow(p parcel) bool { return oneOf(v.slow, v.salt+4, p) }
 
-func (v *vertex) keeps(p pack) bool { return hash(v.salt+5, p)%3 != 0 }
+func (v *vertex) keeps(p parcel) bool { return hash(v.salt+5, p)%3 != 0 }
 
 // change is what a map does: the same number of elements, each with another way.
-func (v *vertex) change(p pack, i uint64) pack {
-	out := make(pack, 0, len(p))
+func (v *vertex) change(p parcel, i uint64) parcel {
+	out := make(parcel, 0, len(p))
 	for _, t := range p {
 		t.Way = mix(t.Way, v.salt+i)
 		out = append(out, t)
@@ -101,8 +101,8 @@ func (v *vertex) change(p pack, i uint64) pack {
 }
 
 // thin leaves elements out, maybe all of them.
-func (v *vertex) thin(p pack) pack {
-	var out pack
+func (v *vertex) thin(p parcel) parcel {
+	var out parcel
 	for _, t := range p {
 		if mix(t.Way, v.salt+uint64(t.Index))%2 == 0 {
 			out = append(out, t)
@@ -112,8 +112,8 @@ func (v *vertex) thin(p pack) pack {
 }
 
 // outputs are those of a flatmap.
-func (v *vertex) outputs(p pack) []pack {
-	var out []pack
+func (v *vertex) outputs(p parcel) []parcel {
+	var out []parcel
 	for i := range hash(v.salt+6, p) % 4 {
 		out = append(out, v.change(p, i+1))
 	}
@@ -121,7 +121,7 @@ func (v *vertex) outputs(p pack) []pack {
 }
 
 // branches are the outputs that an item takes.
-func (v *vertex) branches(p pack) []int {
+func (v *vertex) branches(p parcel) []int {
 	h := hash(v.salt+7, p)
 	switch {
 	case v.kind == "tee":
@@ -141,16 +141,16 @@ func (v *vertex) branches(p pack) []int {
 }
 
 // deal says where the elements go.
-func (v *vertex) deal(p pack) []int {
+func (v *vertex) deal(p parcel) []int {
 	var to []int
 	for _, t := range p {
-		to = append(to, v.branches(pack{t})[0])
+		to = append(to, v.branches(parcel{t})[0])
 	}
 	return to
 }
 
 // pairs reports whether b, behind a, is dropped by the kind that works on pairs.
-func (v *vertex) pairs(a, b pack) bool { return (hash(v.salt+8, a)^hash(v.salt+8, b))&1 == 0 }
+func (v *vertex) pairs(a, b parcel) bool { return (hash(v.salt+8, a)^hash(v.salt+8, b))&1 == 0 }
 
 // waits reports whether a merge may wait for one input while another one is full: if they come of one fork, that would
 // be for ever.

@@ -11,7 +11,7 @@ import (
 
 // A thing is an item of the reference.
 type thing struct {
-	pack
+	parcel
 	from  []int     // the source items that it is made of
 	place []place   // in the forks that it has passed
 	lost  bool      // its places depend on how a batch before it happened to be filled, or on when it was let go of
@@ -132,7 +132,7 @@ func (w *worksheet) step(i, epoch int) {
 	case v.kind == "source":
 		var things []*thing
 		for n := range v.lens[epoch] {
-			things = append(things, &thing{pack: pack{{Src: i, Epoch: epoch, Index: n}}, from: []int{len(w.fates)}})
+			things = append(things, &thing{parcel: parcel{{Src: i, Epoch: epoch, Index: n}}, from: []int{len(w.fates)}})
 			w.fates = append(w.fates, filtered)
 		}
 		w.flows[i] = []flow{{{things, true}}}
@@ -170,11 +170,11 @@ func (w *worksheet) each(i int, in flow, f func(*thing) []*thing) (out flow) {
 
 func (w *worksheet) fails(i int, th *thing) bool {
 	v := &w.vertices[i]
-	if !v.isBad(th.pack) {
+	if !v.isBad(th.parcel) {
 		return false
 	}
 	w.failed[i]++
-	if v.isPoison(th.pack) {
+	if v.isPoison(th.parcel) {
 		w.poison[i]++
 	}
 	w.settle(th, failed)
@@ -182,22 +182,22 @@ func (w *worksheet) fails(i int, th *thing) bool {
 }
 
 // with returns a thing that comes of th alone.
-func (th *thing) with(p pack) *thing {
+func (th *thing) with(p parcel) *thing {
 	o := *th
-	o.pack = p
+	o.parcel = p
 	return &o
 }
 
 // late returns th, which was held back when the items behind it went on: a join that restores their order does not know
 // any more where it stood.
 func (th *thing) late() *thing {
-	o := th.with(th.pack)
+	o := th.with(th.parcel)
 	o.lost = true
 	return o
 }
 
 // made returns what things have become together. It stands where the last of them stood.
-func made(p pack, things []*thing) *thing {
+func made(p parcel, things []*thing) *thing {
 	o := things[len(things)-1].with(p)
 	o.from = nil
 	for _, th := range things {
@@ -215,24 +215,24 @@ func (w *worksheet) link(i int, in flow) flow {
 	switch v.kind {
 	case "filter":
 		return w.each(i, in, func(th *thing) []*thing {
-			if !v.keeps(th.pack) {
+			if !v.keeps(th.parcel) {
 				return nil
 			}
 			return []*thing{th}
 		})
 	case "flatmap", "streaming":
 		return w.each(i, in, func(th *thing) (out []*thing) {
-			for _, p := range v.outputs(th.pack) {
+			for _, p := range v.outputs(th.parcel) {
 				out = append(out, th.with(p))
 			}
 			return out
 		})
 	case "thin":
-		return w.each(i, in, func(th *thing) []*thing { return []*thing{th.with(v.thin(th.pack))} })
+		return w.each(i, in, func(th *thing) []*thing { return []*thing{th.with(v.thin(th.parcel))} })
 	case "unpack":
 		return w.each(i, in, func(th *thing) (out []*thing) {
-			for _, t := range th.pack {
-				out = append(out, th.with(pack{t}))
+			for _, t := range th.parcel {
+				out = append(out, th.with(parcel{t}))
 			}
 			return out
 		})
@@ -242,14 +242,14 @@ func (w *worksheet) link(i int, in flow) flow {
 		if !w.settled[i] { // not lost in number, but nobody knows with whom they share their fate
 			w.vague = true
 			return w.each(i, in, func(th *thing) []*thing {
-				o := th.with(th.pack)
+				o := th.with(th.parcel)
 				o.lost = true
 				return []*thing{o}
 			})
 		}
 		return flow{{w.batches(v, in.things()), true}}
 	}
-	return w.each(i, in, func(th *thing) []*thing { return []*thing{th.with(v.change(th.pack, 0))} })
+	return w.each(i, in, func(th *thing) []*thing { return []*thing{th.with(v.change(th.parcel, 0))} })
 }
 
 func (w *worksheet) batches(v *vertex, in []*thing) (out []*thing) {
@@ -257,9 +257,9 @@ func (w *worksheet) batches(v *vertex, in []*thing) (out []*thing) {
 		if len(batch) < v.size && v.last == stages.DropLast {
 			break
 		}
-		var all pack
+		var all parcel
 		for _, th := range batch {
-			all = append(all, th.pack...)
+			all = append(all, th.parcel...)
 		}
 		whole := made(all, batch)
 		if len(batch) < v.size {
@@ -270,7 +270,7 @@ func (w *worksheet) batches(v *vertex, in []*thing) (out []*thing) {
 			continue
 		}
 		for _, th := range batch {
-			out = append(out, whole.with(th.pack))
+			out = append(out, whole.with(th.parcel))
 		}
 	}
 	return out
@@ -284,8 +284,8 @@ func (w *worksheet) pairs(i int, in []*thing) (out []*thing) {
 		case w.fails(i, th):
 		case held == nil:
 			held = th
-		case v.pairs(held.pack, th.pack):
-			out = append(out, made(held.pack, []*thing{held, th}).late())
+		case v.pairs(held.parcel, th.parcel):
+			out = append(out, made(held.parcel, []*thing{held, th}).late())
 			held = nil
 		default:
 			out = append(out, held.late())
@@ -310,12 +310,12 @@ func (w *worksheet) fork(i int, in flow) []flow {
 			if w.fails(i, th) {
 				continue
 			}
-			o := th.with(th.pack)
+			o := th.with(th.parcel)
 			o.place = append(slices.Clone(th.place), place{i, row, at})
 			if v.kind == "routebatch" {
 				w.deal(i, row, o, th, branches)
 			} else {
-				for _, b := range v.branches(th.pack) {
+				for _, b := range v.branches(th.parcel) {
 					branches[b].things = append(branches[b].things, o)
 				}
 			}
@@ -333,13 +333,13 @@ func (w *worksheet) fork(i int, in flow) []flow {
 }
 
 func (w *worksheet) deal(i, row int, o, whole *thing, branches []strand) {
-	d := &deal{fork: i, whole: whole, row: row, to: w.vertices[i].deal(whole.pack)}
+	d := &deal{fork: i, whole: whole, row: row, to: w.vertices[i].deal(whole.parcel)}
 	w.deals[i] = append(w.deals[i], d)
 	for b := range branches {
-		var part pack
+		var part parcel
 		for e, to := range d.to {
 			if to == b {
-				part = append(part, whole.pack[e])
+				part = append(part, whole.parcel[e])
 			}
 		}
 		if part != nil {
@@ -382,13 +382,13 @@ func (w *worksheet) rejoin(i int, in []flow) (out flow) {
 		if parts[d] == nil {
 			continue
 		}
-		var all pack
+		var all parcel
 		var kept []int
 		at := make([]int, len(in))
 		for e, b := range d.to {
 			if th := parts[d][b]; th != nil {
 				if k := slices.Index(th.share[len(th.share)-1].kept, at[b]); k >= 0 {
-					all, kept = append(all, th.pack[k]), append(kept, e)
+					all, kept = append(all, th.parcel[k]), append(kept, e)
 				}
 			}
 			at[b]++
@@ -399,7 +399,7 @@ func (w *worksheet) rejoin(i int, in []flow) (out flow) {
 }
 
 // less returns a batch of which these elements are left.
-func (th *thing) less(all pack, kept []int) *thing {
+func (th *thing) less(all parcel, kept []int) *thing {
 	o := th.with(all)
 	if n := len(th.share); n > 0 {
 		last := th.share[n-1]
@@ -462,7 +462,7 @@ func (w *worksheet) restore(fork int, in []flow) flow {
 			known = known && !th.lost
 			n := slices.IndexFunc(th.place, func(p place) bool { return p.fork == fork })
 			p := th.place[n]
-			th = th.with(th.pack) // it may come by several inputs
+			th = th.with(th.parcel) // it may come by several inputs
 			spots[th] = spot{p.at, k}
 			row(rows, p.row).things = append(row(rows, p.row).things, th)
 		}

@@ -44,12 +44,12 @@ func takeTurns(in [][]*thing) func() int {
 }
 
 func chooseHead(v *vertex, in [][]*thing) int {
-	var heads []*pack
+	var heads []*parcel
 	for _, items := range in {
 		if len(items) == 0 {
 			heads = append(heads, nil)
 		} else {
-			heads = append(heads, &items[0].pack)
+			heads = append(heads, &items[0].parcel)
 		}
 	}
 	return choose(v, heads)
