@@ -20,14 +20,13 @@ const maxInARow = 10
 //
 // Failures come in the system lane, and would overtake what the worker has sent before it died. So the piece goes to
 // the end of the lane in which workers answer, and its worker is replaced when it comes out there.
-func (s *stage) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, message any) {
+func (s *stage) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, _ *actor.PID, _ *actor.RestartStatistics, reason, message any) {
 	s.sup = sup
 	p, _ := message.(*piece)
 	if p == nil {
 		// Not user code: the worker's own handling of a message has failed.
 		s.run.fail(s.spec, fmt.Errorf("stage %q: bug in a worker: %v", s.spec.Name, reason))
-		sup.StopChildren(child)
-		s.abort()
+		s.abort() // the child stays as it is until the run stops: a second Stop would be a dead letter
 		return
 	}
 	s.cx.Send(s.self, p)
@@ -35,10 +34,8 @@ func (s *stage) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child 
 
 // replaceWorker gives the worker that died at p, which has been judged, a new incarnation.
 func (s *stage) replaceWorker(p *piece, cause error) {
-	child := s.workers[p.worker].pid
 	if s.aborted || s.over {
-		s.sup.StopChildren(child)
-		return
+		return // it stays as it is until the run stops: a second Stop would be a dead letter
 	}
 	s.stats.restarts.Add(1)
 	s.revoke(p.worker) // what waited behind it is handed out anew
@@ -46,7 +43,7 @@ func (s *stage) replaceWorker(p *piece, cause error) {
 		s.restore()
 	}
 	s.run.event(Restarted{Stage: s.spec.Name, Worker: p.worker, Err: cause})
-	s.sup.RestartChildren(child)
+	s.sup.RestartChildren(s.workers[p.worker].pid)
 }
 
 // judge decides what becomes of the item at which a piece has failed, or of its flush.

@@ -74,11 +74,10 @@ func (m *mixer) chosen(ch *choice) {
 }
 
 // HandleFailure hears that the worker has died. It answers in the order of its messages, as that of a stage.
-func (m *mixer) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, message any) {
+func (m *mixer) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, _ *actor.PID, _ *actor.RestartStatistics, reason, message any) {
 	m.sup = sup
 	ch, _ := message.(*choice)
 	if ch == nil || m.over {
-		sup.StopChildren(child)
 		if !m.over {
 			m.fail(fmt.Errorf("bug in a worker: %v", reason))
 		}

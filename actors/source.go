@@ -216,8 +216,7 @@ func (s *source) position() stages.ID {
 func (s *source) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, message any) {
 	m, _ := message.(*begin)
 	if m == nil || s.over {
-		sup.StopChildren(child)
-		return
+		return // it stays as it is until the run stops: a second Stop would be a dead letter
 	}
 	if at := s.tap.gate.Passed(); at != s.died {
 		s.died, s.deaths = at, 0
@@ -230,7 +229,6 @@ func (s *source) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child
 		s.outbox.cx.Send(child, &begin{})
 		return
 	}
-	sup.StopChildren(child)
 	s.failure = fmt.Errorf("stage %q: the iterator died %d times at one place: %w", s.spec.Name, s.deaths, m.died)
 	s.run.fail(s.spec, s.failure)
 	s.pull()
