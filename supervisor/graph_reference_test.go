@@ -188,8 +188,8 @@ func (th *thing) with(p parcel) *thing {
 	return &o
 }
 
-// late returns th, which was held back when the items behind it went on: a join that restores their order does not know
-// any more where it stood.
+// late returns th, which was held back until the end of the epoch: a join that restores the order does not know any more
+// where it stood.
 func (th *thing) late() *thing {
 	o := th.with(th.parcel)
 	o.lost = true
@@ -285,10 +285,12 @@ func (w *worksheet) pairs(i int, in []*thing) (out []*thing) {
 		case held == nil:
 			held = th
 		case v.pairs(held.parcel, th.parcel):
-			out = append(out, made(held.parcel, []*thing{held, th}).late())
+			out = append(out, made(held.parcel, []*thing{held, th}))
 			held = nil
-		default:
-			out = append(out, held.late())
+		default: // it stands where it is let go of
+			o := made(held.parcel, []*thing{held, th})
+			o.from = held.from
+			out = append(out, o)
 			held = th
 		}
 	}
