@@ -309,7 +309,7 @@ func (s *site) link(in stages.Stream[parcel]) stages.Stream[parcel] {
 	case "pairs":
 		return stages.AttachSerial(in, s.name, stages.SerialKind[parcel, parcel]{Name: s.kind, Holds: true,
 			Open: func(context.Context) (stages.Worker[parcel, parcel], error) { return &packPairs{site: s}, nil }}, s.serial()...)
-	case "parcel":
+	case "pack":
 		return stages.Map(stages.Batch(in, s.name, s.size, s.serial()...), s.name+" joined", func(_ context.Context, batch []parcel) (parcel, error) {
 			var all parcel
 			for _, p := range batch {

@@ -20,7 +20,10 @@ func try(t *testing.T, g *graph) (err error) {
 	if !g.bubble {
 		return build(g).run(t.Context(), 20*time.Second)
 	}
-	synctest.Test(t, func(t *testing.T) { err = build(g).run(t.Context(), time.Hour) })
+	synctest.Test(t, func(t *testing.T) {
+		err = build(g).run(t.Context(), time.Hour)
+		time.Sleep(time.Minute) // the actor library may have a timer of its own, for what it would print
+	})
 	return err
 }
 

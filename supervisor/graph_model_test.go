@@ -330,9 +330,9 @@ func (g *graph) settled() []bool {
 }
 
 // holds reports whether items are held back, and let go of when those behind them have gone on.
-func (v *vertex) holds() bool { return v.kind == "parcel" || v.kind == "pairs" || v.kind == "rebatch" }
+func (v *vertex) holds() bool { return v.kind == "pack" || v.kind == "pairs" || v.kind == "rebatch" }
 
 // dependsOnOrder reports whether what comes out depends on the order of what goes in.
 func (v *vertex) dependsOnOrder() bool {
-	return v.kind == "parcel" || v.kind == "pairs" || v.kind == "rebatch" && v.last == stages.DropLast || v.firstEnd
+	return v.kind == "pack" || v.kind == "pairs" || v.kind == "rebatch" && v.last == stages.DropLast || v.firstEnd
 }

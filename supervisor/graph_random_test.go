@@ -36,13 +36,13 @@ func TestRandomGraphsGiveWhatTheReferenceGives(t *testing.T) {
 }
 
 // mostWork keeps graphs small enough for many of them.
-const mostWork = 3000
+const mostWork = 5000
 
 // randomGraph is the same for the same seed.
 func randomGraph(seed uint64) *graph {
 	r := rand.New(rand.NewPCG(seed, 7))
 	for {
-		n := &nursery{r: r, budget: 2 + r.IntN(11), g: &graph{seed: seed, epochs: 1 + r.IntN(3), bubble: r.IntN(2) == 0, loops: r.IntN(2) == 0}}
+		n := &nursery{r: r, budget: 3 + r.IntN(10), g: &graph{seed: seed, epochs: 1 + r.IntN(3), bubble: r.IntN(2) == 0, loops: r.IntN(2) == 0}}
 		n.grow()
 		n.tame()
 		if o := workOff(n.g); o.work < mostWork && lawful(n.g) == nil {
@@ -132,6 +132,12 @@ func (n *nursery) grow() {
 	for _, s := range n.loose {
 		n.sink(s)
 	}
+	for n.loose = nil; n.budget > 1 && r.IntN(10) > 0; {
+		last = n.segment(last, region{}, 0)
+	}
+	for _, s := range n.loose {
+		n.sink(s)
+	}
 	n.g.outlet = last
 }
 
@@ -147,7 +153,7 @@ func (n *nursery) gather(ins []socket) socket {
 
 func (n *nursery) source() socket {
 	v := vertex{kind: "source"}
-	most := []int{1, 2, 30, 30, 60, 60, 120}[n.r.IntN(7)]
+	most := []int{1, 2, 30, 60, 60, 120, 300}[n.r.IntN(7)]
 	for range n.g.epochs {
 		if n.r.IntN(8) == 0 {
 			most = n.r.IntN(2)
@@ -172,7 +178,7 @@ func (n *nursery) merge(v vertex, ins []socket) socket {
 		for range v.in {
 			v.weights = append(v.weights, []float64{0.1, 1, 1, 2, 10}[n.r.IntN(5)])
 		}
-		v.firstEnd = n.r.IntN(3) == 0
+		v.firstEnd = n.r.IntN(2) == 0
 	case "byvalue":
 		if n.r.IntN(2) == 0 {
 			v.dies = 4 + n.r.Uint64N(10)
@@ -200,11 +206,11 @@ func (n *nursery) segment(in socket, where region, depth int) socket {
 func (n *nursery) link(in socket, where region) socket {
 	kinds := []string{"map", "map", "mapwith", "filter"}
 	if !where.whole {
-		kinds = append(kinds, "flatmap", "streaming", "serial", "pairs", "parcel", "parcel", "rebatch", "unpack")
+		kinds = append(kinds, "flatmap", "streaming", "serial", "pairs", "pack", "pack", "rebatch", "unpack")
 	}
 	v := vertex{kind: kinds[n.r.IntN(len(kinds))], in: []socket{in}}
 	switch v.kind {
-	case "parcel", "rebatch":
+	case "pack", "rebatch":
 		v.size = 1 + n.r.IntN(8)
 		v.last = stages.Last(n.r.IntN(4) / 3)
 	case "unpack":
@@ -225,18 +231,18 @@ func (n *nursery) link(in socket, where region) socket {
 func (n *nursery) diamond(in socket, where region, depth int) socket {
 	r := n.r
 	v := n.works(vertex{kind: []string{"route", "route", "tee", "fork", "routebatch"}[r.IntN(5)], in: []socket{in}, outs: 1 + r.IntN(4)}, where)
-	join := []string{"inputorder", "inputorder", "arrival", "rejoin"}[r.IntN(4)]
+	join := []string{"inputorder", "inputorder", "arrival"}[r.IntN(3)]
 	if where.whole && v.kind != "routebatch" {
-		v.kind = "route"
+		v.kind = []string{"route", "route", "routebatch"}[r.IntN(3)]
 	}
 	switch {
-	case v.kind == "routebatch" && (where.whole || join == "rejoin"):
+	case v.kind == "routebatch" && (where.whole || r.IntN(3) > 0):
 		join = "rejoin"
 		if r.IntN(3) > 0 { // so that there is something to split
 			in = n.link2(in, where)
 			v.in[0] = in
 		}
-	case where.ordered || join == "rejoin":
+	case where.ordered:
 		join = "inputorder"
 	}
 	if v.kind == "tee" {
@@ -270,29 +276,20 @@ func (n *nursery) link2(in socket, where region) socket {
 	if where.whole {
 		return in
 	}
-	return n.add(vertex{kind: "parcel", in: []socket{in}, size: 2 + n.r.IntN(6)})
+	return n.add(vertex{kind: "pack", in: []socket{in}, size: 2 + n.r.IntN(6)})
 }
 
-// tame takes what depends on the order from where the order is not the same in every run, and what loses items from
-// where they are wanted back.
+// tame takes what depends on the order from where the order is not the same in every run.
 func (n *nursery) tame() {
 	settled := n.g.settled()
 	for i := range n.g.vertices {
 		v := &n.g.vertices[i]
-		if v.kind == "rejoin" && n.g.inRejoin(i) {
-			for _, k := range n.g.between(v.fork, i) {
-				if w := &n.g.vertices[k]; w.kind == "filter" {
-					w.kind = "map"
-				}
-				n.g.vertices[k].fails, n.g.vertices[k].poison = 0, 0
-			}
-		}
 		if settled[i] || !v.dependsOnOrder() {
 			continue
 		}
 		v.last, v.firstEnd = stages.KeepLast, false
 		switch v.kind {
-		case "parcel":
+		case "pack":
 			v.kind = "rebatch"
 		case "pairs":
 			v.kind = "serial"

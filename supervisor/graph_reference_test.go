@@ -12,10 +12,10 @@ import (
 // A thing is an item of the reference.
 type thing struct {
 	parcel
-	from  []int   // the source items that it is made of
-	place []place // in the forks that it has passed
-	lost  bool    // its places depend on how a batch before it happened to be filled, or on when it was let go of
-	share []*deal // the batches that it is a part of, the last one last
+	from  []int     // the source items that it is made of
+	place []place   // in the forks that it has passed
+	lost  bool      // its places depend on how a batch before it happened to be filled, or on when it was let go of
+	share []portion // the batches that it is a part of, the last one last
 }
 
 // A place is where an item stood in the input of a fork. Items whose order is not known stand in different rows.
@@ -27,6 +27,13 @@ type deal struct {
 	whole *thing
 	row   int
 	to    []int
+}
+
+// A portion is a part of a batch. kept says which elements of the part are left in it.
+type portion struct {
+	*deal
+	branch int
+	kept   []int
 }
 
 // A strand is a part of what goes along an edge in one epoch. Strands may be interleaved in any way. What is in an
@@ -181,8 +188,8 @@ func (th *thing) with(p parcel) *thing {
 	return &o
 }
 
-// late returns th, which was held back when the items behind it went on: a join that restores their order does not know
-// any more where it stood.
+// late returns th, which was held back until the end of the epoch: a join that restores the order does not know any more
+// where it stood.
 func (th *thing) late() *thing {
 	o := th.with(th.parcel)
 	o.lost = true
@@ -231,7 +238,7 @@ func (w *worksheet) link(i int, in flow) flow {
 		})
 	case "pairs":
 		return flow{{w.pairs(i, in.things()), true}}
-	case "parcel", "rebatch":
+	case "pack", "rebatch":
 		if !w.settled[i] { // not lost in number, but nobody knows with whom they share their fate
 			w.vague = true
 			return w.each(i, in, func(th *thing) []*thing {
@@ -258,7 +265,7 @@ func (w *worksheet) batches(v *vertex, in []*thing) (out []*thing) {
 		if len(batch) < v.size {
 			whole = whole.late()
 		}
-		if v.kind == "parcel" {
+		if v.kind == "pack" {
 			out = append(out, whole)
 			continue
 		}
@@ -278,10 +285,12 @@ func (w *worksheet) pairs(i int, in []*thing) (out []*thing) {
 		case held == nil:
 			held = th
 		case v.pairs(held.parcel, th.parcel):
-			out = append(out, made(held.parcel, []*thing{held, th}).late())
+			out = append(out, made(held.parcel, []*thing{held, th}))
 			held = nil
-		default:
-			out = append(out, held.late())
+		default: // it stands where it is let go of
+			o := made(held.parcel, []*thing{held, th})
+			o.from = held.from
+			out = append(out, o)
 			held = th
 		}
 	}
@@ -337,24 +346,37 @@ func (w *worksheet) deal(i, row int, o, whole *thing, branches []strand) {
 		}
 		if part != nil {
 			p := o.with(part)
-			p.share = append(slices.Clone(o.share), d)
+			if w.rejoined(i) {
+				p.share = append(slices.Clone(o.share), portion{d, b, numbers(len(part))})
+			}
 			branches[b].things = append(branches[b].things, p)
 		}
 	}
 }
 
+// rejoined reports whether the parts of a routebatch are put together again.
+func (w *worksheet) rejoined(i int) bool {
+	return slices.ContainsFunc(w.vertices, func(v vertex) bool { return v.kind == "rejoin" && v.fork == i })
+}
+
+// numbers returns 0, 1, ... n-1.
+func numbers(n int) (all []int) {
+	for i := range n {
+		all = append(all, i)
+	}
+	return all
+}
+
+// rejoin puts elements where they were. Those of parts that are missing, or are missing in a part, are missing.
 func (w *worksheet) rejoin(i int, in []flow) (out flow) {
-	parts := map[*deal][]parcel{}
-	for b, f := range in {
+	parts := map[*deal][]*thing{}
+	for _, f := range in {
 		for _, th := range f.things() {
-			for _, d := range th.share {
-				if d.fork == w.vertices[i].fork {
-					if parts[d] == nil {
-						parts[d] = make([]parcel, len(in))
-					}
-					parts[d][b] = th.parcel
-				}
+			d := th.share[len(th.share)-1]
+			if parts[d.deal] == nil {
+				parts[d.deal] = make([]*thing, len(in))
 			}
+			parts[d.deal][d.branch] = th
 		}
 	}
 	rows := map[int]*strand{}
@@ -363,14 +385,34 @@ func (w *worksheet) rejoin(i int, in []flow) (out flow) {
 			continue
 		}
 		var all parcel
-		for _, b := range d.to {
-			if p := parts[d][b]; len(p) > 0 {
-				all, parts[d][b] = append(all, p[0]), p[1:]
+		var kept []int
+		at := make([]int, len(in))
+		for e, b := range d.to {
+			if th := parts[d][b]; th != nil {
+				if k := slices.Index(th.share[len(th.share)-1].kept, at[b]); k >= 0 {
+					all, kept = append(all, th.parcel[k]), append(kept, e)
+				}
 			}
+			at[b]++
 		}
-		row(rows, d.row).things = append(row(rows, d.row).things, d.whole.with(all))
+		row(rows, d.row).things = append(row(rows, d.row).things, d.whole.less(all, kept))
 	}
 	return inRows(rows, true)
+}
+
+// less returns a batch of which these elements are left.
+func (th *thing) less(all parcel, kept []int) *thing {
+	o := th.with(all)
+	if n := len(th.share); n > 0 {
+		last := th.share[n-1]
+		var left []int
+		for _, e := range kept {
+			left = append(left, last.kept[e])
+		}
+		last.kept = left
+		o.share = append(slices.Clone(th.share[:n-1]), last)
+	}
+	return o
 }
 
 func row(rows map[int]*strand, r int) *strand {

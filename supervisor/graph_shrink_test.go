@@ -26,9 +26,6 @@ func lawful(g *graph) error {
 		if k := v.kind; k == "rejoin" && g.parts(v.fork, i) {
 			return fmt.Errorf("%s gets parts twice", g.name(i))
 		}
-		if v.kind == "rejoin" && g.inRejoin(i) && g.shrinks(i) {
-			return fmt.Errorf("%s may give smaller batches, which another one does not take", g.name(i))
-		}
 		for _, s := range v.in {
 			if g.vertices[s.vertex].kind == "thin" && v.kind != "unpack" && v.kind != "routebatch" {
 				return fmt.Errorf("%s gets empty items, of which nobody knows the epoch", g.name(i))
@@ -76,34 +73,6 @@ func (g *graph) parts(a, b int) bool {
 	for _, k := range g.between(a, b) {
 		if v := &g.vertices[k]; v.kind == "tee" || v.kind == "fork" && v.skew == 0 {
 			return true
-		}
-	}
-	return false
-}
-
-// inRejoin reports whether i lies between a routebatch and its rejoin.
-func (g *graph) inRejoin(i int) bool {
-	for k := range g.vertices {
-		if v := &g.vertices[k]; v.kind == "rejoin" && slices.Contains(g.between(v.fork, k), i) {
-			return true
-		}
-	}
-	return false
-}
-
-// shrinks reports whether parts may be lost on the way to a rejoin.
-func (g *graph) shrinks(rejoin int) bool {
-	between := g.between(g.vertices[rejoin].fork, rejoin)
-	for _, k := range between {
-		if v := &g.vertices[k]; v.kind == "filter" || v.fails > 0 || v.poison > 0 {
-			return true
-		}
-	}
-	for i := range g.vertices {
-		for _, s := range g.vertices[i].in {
-			if i != rejoin && slices.Contains(between, s.vertex) && !slices.Contains(between, i) {
-				return true
-			}
 		}
 	}
 	return false
