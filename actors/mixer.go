@@ -259,7 +259,7 @@ func (m *mixer) endEpochNow() {
 	m.mark(m.epoch)
 	m.newEpoch()
 	for i := range m.ins {
-		m.ins[i].parked = false
+		m.ins[i].parked, m.ins[i].low = false, 1 // what stood at the end does not hold back the next epoch
 	}
 }
 

@@ -227,6 +227,9 @@ func (s *Split) place(i int) uint64 { return s.turn.seq<<placeBits | uint64(s.ba
 // parts reports whether s is where items parted at fork. s may be nil.
 func (s *Split) parts(fork int) bool { return s != nil && s.turn != nil && s.turn.Fork == fork }
 
+// EpochEnd is the position of what stands at the end of the epoch.
+const EpochEnd = math.MaxUint64 - 1
+
 // A spot is a position in the order of a fork.
 type spot struct {
 	fork int
@@ -254,6 +257,21 @@ func (r Run) position(fork int) (uint64, bool) {
 	return 0, false
 }
 
+// AtEnd returns the item, a run of one, as one that stands at the end of its epoch in the order of every fork: for Merged.
+func (r Run) AtEnd() Run {
+	spots := r.spots()
+	if spots == nil {
+		return r
+	}
+	for i := range spots {
+		spots[i].at = EpochEnd
+	}
+	f := &Family{special: &special{spots: spots}}
+	f.one[0] = r
+	f.parents = IDs{f.one[:], 1}
+	return Run{index: r.index, fam: f, n: 1, epoch: r.epoch, src: r.src}
+}
+
 // spots returns the positions of the item, a run of one, in the orders of all forks that it has come by.
 func (r Run) spots() (all []spot) {
 	for r.fam != nil {
@@ -261,7 +279,7 @@ func (r Run) spots() (all []spot) {
 		switch {
 		case x == nil:
 		case x.spots != nil:
-			return append(all, x.spots...)
+			return append(all, x.spots...) // a copy
 		case x.split != nil && x.split.turn != nil:
 			all = append(all, spot{x.split.turn.Fork, x.split.place(int(r.sub))})
 		}
