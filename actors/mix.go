@@ -2,6 +2,7 @@ package actors
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/weirflow/weir/internal/plan"
 )
@@ -36,12 +37,12 @@ func (m *mixer) arrival(credit int) (bool, int) {
 		m.take(d, i, n)
 		return m.give(d), -1
 	}
-	for i := range m.ins { // nothing can come of what failed
-		if m.ins[i].stuck() {
-			return false, i
-		}
-	}
-	return false, -1
+	return false, m.stuck() // nothing can come of what failed
+}
+
+// stuck returns an input that gives nothing more although it is not complete, or -1.
+func (m *mixer) stuck() int {
+	return slices.IndexFunc(m.ins, func(in inlet) bool { return in.stuck() })
 }
 
 // take appends the next n items of input i to d.
@@ -133,7 +134,7 @@ func (m *mixer) weigh() {
 // the rest of the epoch, so the order follows from the data, not from when it comes.
 func (m *mixer) weighted(credit int) (bool, int) {
 	if m.ending {
-		return false, -1 // the inputs end by themselves
+		return false, m.stuck() // the inputs end by themselves
 	}
 	most := min(credit, mostTaken)
 	if n := m.mix.EpochItems; n > 0 {
@@ -162,7 +163,7 @@ func (m *mixer) weighted(credit int) (bool, int) {
 		}
 		if m.mix.UntilFirstEnd {
 			moved := m.gather(d)
-			return m.firstEnd(i) || moved, -1
+			return m.firstEnd(i) || moved, m.stuck()
 		}
 		m.drawn = -1
 		m.draws.remove(i)

@@ -245,7 +245,7 @@ func (m *mixer) endEpoch() bool {
 	switch {
 	case parked > 0:
 		m.endEpochNow()
-	case m.mix.EpochItems > 0 && m.count > 0:
+	case (m.mix.EpochItems > 0 || m.ending) && m.count > 0: // an epoch that no input has ended
 		m.mark(m.epoch)
 		m.end(false)
 	default:

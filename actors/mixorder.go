@@ -131,7 +131,7 @@ func (m *mixer) rejoin() (bool, int) {
 		default:
 			if m.locate(in); in.pos == at {
 				of, kept := in.ids.ShareOf(m.mix.Fork)
-				fits = fits && of != nil && (to == nil || to == of)
+				fits = fits && of != nil && (to == nil || to == of) && !of.Joined
 				part, to = plan.Part{Chunk: *in.q.front(), At: in.at, Kept: kept}, of
 			}
 		}
@@ -157,6 +157,7 @@ func (m *mixer) rejoin() (bool, int) {
 			m.taken(k, 1)
 		}
 	}
+	to.Joined = true
 	to.Join(&d.Head().IDs, &m.ids, kept)
 	return m.give(d), -1
 }

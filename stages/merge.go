@@ -26,7 +26,8 @@ func Merge[T any](name string, mix Mix, ins ...Stream[T]) Stream[T] {
 
 // MergeFunc merges by value, as in a merge of sorted streams: it waits until every input that has not ended its epoch
 // offers an item, and takes it from the one whose index pick returns. Heads of inputs that have ended are nil, and so is
-// no more than all but one. pick must depend on its argument only, and not keep it. An index that cannot be fails the
+// no more than all but one. Inputs must not depend on each other: see [RoundRobin].
+// pick must depend on its argument only, and not keep it. An index that cannot be fails the
 // run, and so does a panic, the third time.
 func MergeFunc[T any](name string, pick func(heads []*T) int, ins ...Stream[T]) Stream[T] {
 	d := newDraft(name, "merge", reflect.TypeFor[T]())
@@ -62,17 +63,21 @@ type Mix interface{ mix(d *draft, inputs int) }
 // Arrival takes items as they come. It is fair: an input that always has something cannot starve the others.
 type Arrival struct{}
 
-// RoundRobin takes one item from each input in turn, waiting for it, and passes over inputs that have ended.
+// RoundRobin takes one item from each input in turn, waiting for it, and passes over inputs that have ended their epoch;
+// each epoch begins with the first input. Its inputs must not depend on each other: branches of one Route, of which it
+// waits for the one while the other fills up, would bring everything to a standstill. That is a *DefinitionError.
 type RoundRobin struct{}
 
 // InputOrder restores the order that the items had where the inputs parted: in a Route, Tee, Fork or RouteBatch that all
 // of them come from (a *DefinitionError otherwise). Of one item, what came by an earlier input comes first, and outputs
-// by one input stay together; a batch or aggregate stands where the last of its items stood. Stages between the two
+// by one input stay together. What a batch or aggregate emits stands where the item stood during which it did; what is
+// flushed at the end of an epoch stands there. Stages between the two
 // are Ordered without saying so, and may not be Unordered, nor merge in another way.
 type InputOrder struct{}
 
 // Weighted draws from the inputs at random, in proportion to their weights, in an order that follows from Seed and
-// epoch alone. When an input has ended, the others share its weight.
+// epoch alone. When an input has ended, the others share its weight. Like RoundRobin, it waits for the input that is
+// drawn, so its inputs must not depend on each other.
 type Weighted struct {
 	Weights []float64 // one per input, each greater than 0; any scale
 	Seed    uint64

@@ -125,6 +125,7 @@ func (g *Graph) finish(of *Graph, outlet plan.Port) {
 		}
 	}
 	g.restoreOrders()
+	g.refuseDeadlocks()
 	g.agreeOnEpochs(outlet.Stage)
 }
 

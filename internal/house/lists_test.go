@@ -28,8 +28,10 @@ func lists() house.Lists {
 		},
 		// "file function": helpers that are called from inside bubbles only; "file": programs that measure real time.
 		Sleeps: map[string]string{
-			"supervisor/attack_test.go Flush":             "a worker of a test in a bubble",
-			"supervisor/aggregatewait_test.go checkWaits": "runs in a bubble, one per seed",
+			"supervisor/attack_test.go Flush":                                  "a worker of a test in a bubble",
+			"supervisor/graph_build_test.go rest":                              "a function of a stage in a bubble",
+			"supervisor/graph_stop_test.go TestEveryWayOutOfAGraphEndsAllOfIt": "called in a bubble",
+			"supervisor/aggregatewait_test.go checkWaits":                      "runs in a bubble, one per seed",
 		},
 		// "file name": what a hot path file uses off the item's way.
 		HotPath: map[string]string{
