@@ -105,7 +105,7 @@ func TestEpochsOfSeveralSourcesStayTogether(t *testing.T) {
 
 // An inner break throws the rest of an epoch away, in every branch. The next epoch is whole, and in order.
 func TestAnInnerBreakInADiamondGoesOnToTheNextEpoch(t *testing.T) {
-	const n = 20_000
+	const n = 6000
 	for name, build := range diamonds() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -127,13 +127,13 @@ func TestAnInnerBreakInADiamondGoesOnToTheNextEpoch(t *testing.T) {
 						if err != nil {
 							t.Fatalf("%v: %s", err, tellStages(run.Stats()))
 						}
-						if got = append(got, v); e%4 != 0 && len(got) == 40*e {
+						if got = append(got, v); e%4 != 0 && len(got) == 30*e {
 							break
 						}
 					}
 					want := n
 					if e%4 != 0 {
-						want = 40 * e
+						want = 30 * e
 					}
 					if name == "route and arrival" {
 						slices.Sort(got)

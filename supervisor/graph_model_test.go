@@ -152,12 +152,6 @@ func (v *vertex) deal(p parcel) []int {
 // pairs reports whether b, behind a, is dropped by the kind that works on pairs.
 func (v *vertex) pairs(a, b parcel) bool { return (hash(v.salt+8, a)^hash(v.salt+8, b))&1 == 0 }
 
-// waits reports whether a merge may wait for one input while another one is full: if they come of one fork, that would
-// be for ever.
-func (v *vertex) waits() bool {
-	return v.kind == "merge" && len(v.in) > 1 && v.how != "arrival" && v.how != "inputorder"
-}
-
 func (v *vertex) isFork() bool {
 	return v.kind == "route" || v.kind == "tee" || v.kind == "fork" || v.kind == "routebatch"
 }

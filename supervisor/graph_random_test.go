@@ -112,22 +112,32 @@ func (n *nursery) grow() {
 	for range max(1, r.IntN(5)-1) {
 		open = append(open, n.segment(n.source(), region{}, 0))
 	}
+	if len(n.loose) > 1 && r.IntN(2) == 0 { // what else comes of different sources may meet before
+		ins := n.loose
+		n.loose = nil
+		n.loose = append(n.loose, n.gather(ins, "arrival", "arrival", "roundrobin", "weighted"))
+	}
 	for len(open) > 1 {
 		k := 2 + r.IntN(len(open)-1)
 		ins := open[:k:k]
 		open = open[k:]
-		v := vertex{kind: "merge", how: []string{"arrival", "roundrobin", "weighted", "byvalue"}[r.IntN(4)]}
 		if r.IntN(6) == 0 {
 			n.sink(ins[0])
 			open = append(open, ins[1:]...)
 			continue
 		}
-		open = append(open, n.segment(n.merge(v, ins), region{}, 0))
+		open = append(open, n.gather(ins, "arrival", "roundrobin", "weighted", "byvalue"))
 	}
 	last := open[0]
-	if len(n.loose) > 0 && r.IntN(4) > 0 {
-		last = n.gather(append(n.loose, last))
-		n.loose = nil
+	for len(n.loose) > 0 && r.IntN(4) > 0 { // some of them at a time
+		k := 1 + r.IntN(len(n.loose))
+		ins := append([]socket(nil), n.loose[:k]...)
+		n.loose = n.loose[k:]
+		if k > 1 && r.IntN(2) == 0 {
+			n.loose = append(n.loose, n.gather(ins, "inputorder", "inputorder", "roundrobin", "byvalue"))
+		} else {
+			last = n.gather(append(ins, last), "inputorder", "inputorder", "weighted", "byvalue")
+		}
 	}
 	for _, s := range n.loose {
 		n.sink(s)
@@ -141,12 +151,17 @@ func (n *nursery) grow() {
 	n.g.outlet = last
 }
 
-// gather brings together what has been left open anywhere: in the order of the place where it parted, if there is one.
-func (n *nursery) gather(ins []socket) socket {
-	out := n.merge(vertex{kind: "merge", how: "inputorder"}, ins)
+// gather brings together what has been left open anywhere: in the order of the place where it parted, if there is one, or
+// in turns, if that cannot stand still.
+func (n *nursery) gather(ins []socket, hows ...string) socket {
+	out := n.merge(vertex{kind: "merge", how: hows[n.r.IntN(len(hows))]}, ins)
 	n.g.outlet = out
+	v := &n.g.vertices[out.vertex]
 	if lawful(n.g) != nil {
-		n.g.vertices[out.vertex].how = "arrival"
+		v.firstEnd = false
+	}
+	if lawful(n.g) != nil {
+		v.how, v.weights, v.firstEnd, v.dies = "arrival", nil, false, 0
 	}
 	return n.segment(out, region{}, 0)
 }
@@ -257,9 +272,9 @@ func (n *nursery) diamond(in socket, where region, depth int) socket {
 	for b := range v.outs {
 		end := n.segment(socket{fork.vertex, b}, below, depth+1)
 		switch {
-		case join == "rejoin" || b == 0 || r.IntN(8) > 0:
+		case join == "rejoin" || b == 0 || r.IntN(5) > 0:
 			ends = append(ends, end)
-		case where == region{} && r.IntN(2) == 0:
+		case where == region{} && r.IntN(4) > 0:
 			n.loose = append(n.loose, end)
 		default:
 			n.sink(end)

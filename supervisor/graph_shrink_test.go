@@ -20,9 +20,6 @@ func lawful(g *graph) error {
 		if !settled[i] && v.dependsOnOrder() {
 			return fmt.Errorf("%s depends on an order that is not settled", g.name(i))
 		}
-		if v.waits() && g.meet(i) {
-			return fmt.Errorf("%s waits for inputs that depend on each other", g.name(i))
-		}
 		if k := v.kind; k == "rejoin" && g.parts(v.fork, i) {
 			return fmt.Errorf("%s gets parts twice", g.name(i))
 		}
@@ -36,36 +33,6 @@ func lawful(g *graph) error {
 		return errors.New("the consumer gets empty items, of which nobody knows the epoch")
 	}
 	return nil
-}
-
-// meet reports whether inputs of a merge hang together by what lies before it: a fork that is full on the one side may
-// then starve the other.
-func (g *graph) meet(merge int) bool {
-	group := make([]int, merge)
-	for i := range group {
-		group[i] = i
-	}
-	var find func(i int) int
-	find = func(i int) int {
-		if group[i] != i {
-			group[i] = find(group[i])
-		}
-		return group[i]
-	}
-	for i := range merge {
-		for _, s := range g.vertices[i].in {
-			group[find(i)] = find(s.vertex)
-		}
-	}
-	seen := map[int]bool{}
-	for _, s := range g.vertices[merge].in {
-		k := find(s.vertex)
-		if seen[k] {
-			return true
-		}
-		seen[k] = true
-	}
-	return false
 }
 
 // parts reports whether an item may come from a to b by two ways.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -215,9 +214,9 @@ func TestDrainFinishesWhatAGraphHasYielded(t *testing.T) {
 }
 
 // An item that fails for good in any branch ends the run with that error, and what comes out of an InputOrder is a prefix
-// of what a sequential loop gives. All that came before the item is in it if only one branch can fail.
+// of what a sequential loop gives.
 func TestAFailureInABranchDeliversAPrefix(t *testing.T) {
-	const n = 5000
+	const n = 1200
 	for _, where := range []string{"route", "a", "b", "inner", "join behind"} {
 		for _, at := range []int{0, 1, 2, 777, n - 1} {
 			for _, workers := range []int{1, 4} {
@@ -257,9 +256,6 @@ func TestAFailureInABranchDeliversAPrefix(t *testing.T) {
 						}
 						if i := int(e.Item.Index); i < at || len(got) > i {
 							t.Errorf("item %d has failed, %d came out", i, len(got))
-						}
-						if len(got) < at && workers == 1 && !slices.Contains([]string{"route", "join behind"}, where) {
-							t.Logf("%d of %d came out before item %d", len(got), at, e.Item.Index)
 						}
 					})
 				}
