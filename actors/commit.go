@@ -123,6 +123,7 @@ func (s *stage) releaseHead() {
 		h.outs = h.outs[:0]
 		switch {
 		case h.doom:
+			s.endRounds(h)
 			s.abort()
 			return
 		case !h.done:

@@ -88,6 +88,24 @@ func (s *stage) endRound(p *piece) {
 	s.hasLeft(1)
 }
 
+// endRounds says in how far the rounds are complete in which the run fails: up to the item at which p stands.
+func (s *stage) endRounds(p *piece) {
+	if p.lot == nil || p.from >= p.to {
+		return
+	}
+	for i := range s.outs {
+		if i >= len(s.spec.Rounds) {
+			return
+		}
+		for _, fork := range s.spec.Rounds[i] {
+			c := p.lot.chunk.Head().IDs.From(p.from)
+			if at, _, _, ok := c.Position(fork); ok {
+				s.outs[i].push(out{chunk: s.markOf(plan.Round{Fork: fork, Upto: at - 1}, p.epoch)})
+			}
+		}
+	}
+}
+
 // toAll hands a chunk to every output; inputs leave with the last of them.
 func (s *stage) toAll(chunk func() plan.Chunk, inputs int) {
 	switch len(s.outs) {

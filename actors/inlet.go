@@ -11,11 +11,12 @@ type inlet struct {
 	q       fifo[plan.Chunk]
 	at      int         // items of the front chunk that have been taken
 	ids     plan.Cursor // there
-	known   bool        // the next three say where the item stands
+	look    plan.Cursor // behind what has been picked, which may not have been taken yet
+	known   bool        // the next three say where the item there and those behind it stand
 	pos     uint64
 	run     int
-	rising  bool
-	low     uint64   // no later item stands before this
+	step    uint64   // to the next item of the run
+	low     uint64   // no later item stands before this; not 0, as positions are
 	upto    []uint64 // how far the rounds of mixer.passed have come
 	parked  bool     // it has ended the epoch
 	dropped bool     // the rest of the epoch is not wanted
@@ -27,8 +28,23 @@ func (in *inlet) pop() {
 	in.q.pop()
 	in.at, in.known = 0, false
 	if in.q.len() > 0 {
-		in.ids = (*in.q.front()).Head().IDs.From(0)
+		in.begin()
 	}
+}
+
+// begin goes to the first item of the front chunk.
+func (in *inlet) begin() {
+	in.ids = (*in.q.front()).Head().IDs.From(0)
+	in.look = in.ids
+}
+
+// pass goes behind the next n items, of one run.
+func (in *inlet) pass(n int) {
+	in.low = in.pos + uint64(n-1)*in.step
+	in.pos += uint64(n) * in.step
+	in.run -= n
+	in.known = in.run > 0
+	in.look.Skip(n)
 }
 
 // ready reports whether the input has an item at hand. settle has been called.

@@ -108,7 +108,11 @@ func (m *mixer) copyPicked(d plan.Chunk) {
 		m.parts, m.places, m.cursors = append(m.parts, c), append(m.places, in.at), append(m.cursors, &in.ids)
 	}
 	d.Gather(m.parts, m.places, m.order)
-	d.Head().IDs.Gather(m.cursors, m.order)
+	if m.mix.How == plan.InputOrder && !m.keeps {
+		d.Head().IDs.Restore(m.cursors, m.order, m.mix.Fork)
+	} else {
+		d.Head().IDs.Gather(m.cursors, m.order)
+	}
 	for i := range m.ins {
 		if n := m.places[i] - m.ins[i].at; n > 0 {
 			m.taken(i, n)

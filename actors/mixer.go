@@ -65,7 +65,7 @@ func newMixer(r *Run, s *plan.Stage, box *mailbox, edges map[plan.Port]*edge, ou
 		}
 	}
 	for _, p := range s.In {
-		in := inlet{edge: edges[p], win: newWindow(1, 0, plan.Flow, r.clock), upto: make([]uint64, len(m.passed))}
+		in := inlet{edge: edges[p], low: 1, win: newWindow(1, 0, plan.Flow, r.clock), upto: make([]uint64, len(m.passed))}
 		in.win.limitRoom(r.graph.Stages[p.Stage].RoomBehind())
 		in.edge.limit.Store(in.win.granted)
 		m.ins = append(m.ins, in)
@@ -86,7 +86,7 @@ func (m *mixer) Receive(c actor.Context) {
 		m.stats.in.Add(int64(x.Len()))
 		in.q.push(x)
 		if in.q.len() == 1 {
-			in.ids = x.Head().IDs.From(0)
+			in.begin()
 		}
 	case *edge:
 		x.pending.Store(false)
@@ -259,7 +259,7 @@ func (m *mixer) endEpochNow() {
 	m.mark(m.epoch)
 	m.newEpoch()
 	for i := range m.ins {
-		m.ins[i].parked = false
+		m.ins[i].parked, m.ins[i].low = false, 1 // what stood at the end does not hold back the next epoch
 	}
 }
 

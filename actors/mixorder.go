@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/weirflow/weir/internal/plan"
@@ -15,11 +16,11 @@ func (m *mixer) locate(in *inlet) {
 	if in.known {
 		return
 	}
-	pos, run, rising, ok := in.ids.Position(m.mix.Fork)
+	pos, run, step, ok := in.look.Position(m.mix.Fork)
 	if !ok || pos < in.low { // what an aggregate has held back stands where it is let go of
-		pos, rising = in.low, false
+		pos, step = in.low, 0
 	}
-	in.known, in.pos, in.run, in.rising = true, pos, run, rising
+	in.known, in.pos, in.run, in.step = true, pos, run, uint64(step)
 }
 
 // first returns the input whose next item stands first, and before which position it has to stop, on behalf of which
@@ -50,59 +51,54 @@ func (m *mixer) first() (best int, limit uint64, of int) {
 	return best, limit, of
 }
 
+// manyInOrder is how many items of one input are copied at once, rather than picked one by one.
+const manyInOrder = 16
+
 // inOrder takes items in the order of their positions.
 func (m *mixer) inOrder(credit int) (bool, int) {
 	most := min(credit, mostTaken)
 	d := m.spec.Pool.Get(most)
-	for d.Len() < most {
+	for m.begin(); d.Len()+len(m.order) < most; {
 		i, limit, of := m.first()
 		if i < 0 {
-			return m.give(d), of
+			return m.gather(d), of
 		}
 		in := &m.ins[i]
-		n := min(in.run, most-d.Len())
+		n := min(in.run, most-d.Len()-len(m.order))
 		if of >= 0 {
-			k := uint64(math.MaxUint64) // items that may go
-			switch {
-			case in.rising && i < of:
-				k = limit - min(limit, in.pos) + 1
-				if in.pos > limit {
-					k = 0
-				}
-			case in.rising:
-				k = limit - min(limit, in.pos)
-			case in.pos > limit || in.pos == limit && i > of:
-				k = 0
+			last := limit // the last position that may go
+			if i > of {
+				last--
 			}
-			if k == 0 {
-				return m.give(d), of
+			if in.pos > last {
+				return m.gather(d), of
 			}
-			n = int(min(uint64(n), k))
+			if in.step > 0 {
+				n = int(min(uint64(n), (last-in.pos)/in.step+1))
+			}
 		}
-		m.takeInOrder(d, i, n)
+		in.pass(n)
+		if n >= manyInOrder {
+			m.copyPicked(d)
+			m.takeInOrder(d, i, n)
+			m.begin()
+			continue
+		}
+		for range n {
+			m.pick(d, i)
+		}
 	}
-	return m.give(d), -1
+	return m.gather(d), -1
 }
 
-// takeInOrder appends the next n items of input i, of one run, to d.
+// takeInOrder appends the next n items of input i to d.
 func (m *mixer) takeInOrder(d plan.Chunk, i, n int) {
 	in := &m.ins[i]
 	d.Copy(*in.q.front(), in.at, in.at+n)
-	if !m.keeps {
-		in.ids.Unsplit(&d.Head().IDs, in.at+n, m.mix.Fork)
-	} else {
+	if m.keeps {
 		in.ids.CopyTo(&d.Head().IDs, in.at+n)
-	}
-	in.low = in.pos
-	if in.rising {
-		in.low += uint64(n - 1)
-	}
-	if in.run -= n; in.run > 0 {
-		if in.rising {
-			in.pos += uint64(n)
-		}
 	} else {
-		in.known = false
+		in.ids.Unsplit(&d.Head().IDs, in.at+n, m.mix.Fork)
 	}
 	m.taken(i, n)
 }
@@ -152,7 +148,8 @@ func (m *mixer) rejoin() (bool, int) {
 		if p.Chunk != nil {
 			in := &m.ins[k]
 			in.ids.CopyTo(&m.ids, in.at+1)
-			in.low = in.pos + 1
+			in.pass(1)
+			in.low++ // it had one part of the batch
 			in.known = false
 			m.taken(k, 1)
 		}
@@ -162,10 +159,15 @@ func (m *mixer) rejoin() (bool, int) {
 	return m.give(d), -1
 }
 
-// misfit fails the run with the batch that is at hand: the part of input i does not fit.
+// misfit fails the run with the batch that is at hand: the part of input i, and branch, does not fit; a
+// negative branch says that it is no part at all.
 func (m *mixer) misfit(i, branch int) {
 	h := (*m.ins[i].q.front()).Head()
-	item := &stages.ItemError{Stage: m.spec.Name, Item: stages.IDOf(m.run.graph, h.IDs.At(m.ins[i].at)), Attempts: 1, Err: stages.Misfit(branch)}
+	err := fmt.Errorf("that of branch %d has not as many elements as it had: %w", branch, stages.ErrRejoin)
+	if branch < 0 {
+		err = fmt.Errorf("it is no part of the batch, or comes twice: %w", stages.ErrRejoin)
+	}
+	item := &stages.ItemError{Stage: m.spec.Name, Item: stages.IDOf(m.run.graph, h.IDs.At(m.ins[i].at)), Attempts: 1, Err: err}
 	m.stats.failed.Add(1)
 	var t plan.Tally
 	for _, p := range m.joined {

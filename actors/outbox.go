@@ -56,9 +56,32 @@ func (o *outbox) push(r out) {
 		} else {
 			o.q.back().inputs += r.inputs
 		}
+	case !o.empty() && o.mark(&r):
 	case o.empty() || !o.join(&r):
 		o.q.push(r)
 	}
+}
+
+// mark has a mark that is all of a result take the place of one of the same fork at the end of the queue: with nothing
+// between them, their order means nothing. So marks do not pile up, of however many forks.
+func (o *outbox) mark(r *out) bool {
+	if r.chunk == nil || r.chunk.Len() > 0 || r.chunk.Head().Last {
+		return false
+	}
+	q := o.q.waiting()
+	for i := len(q) - 1; i >= 0; i-- {
+		l := &q[i]
+		if l.chunk == nil || l.chunk.Len() > 0 || l.chunk.Head().Last || l.pos > 0 || l.share != nil || l.door != nil {
+			return false
+		}
+		if l.chunk.Head().Round.Fork == r.chunk.Head().Round.Fork {
+			l.chunk.Head().Round = r.chunk.Head().Round
+			l.inputs += r.inputs
+			r.chunk.Free()
+			return true
+		}
+	}
+	return false
 }
 
 // join adds a small result to the last one that waits.

@@ -75,6 +75,7 @@ func (a *worker) do(p *piece) {
 	w := &a.work
 	w.In, w.Next, w.First, w.To = nil, p.from, p.from, p.to
 	w.Attempt, w.Replays, w.Resume, w.Flush, w.Until, w.Alone = p.attempt+1, p.replays, p.resume, p.flush, p.until, p.alone
+	w.Ends = p.mark
 	w.Err, w.Flushing, w.Dropped, w.Gone, w.Unsure, w.Open = nil, false, 0, p.gone[:0], 0, plan.Partial{}
 	a.piece = p
 	p.unopened = a.kernel == nil

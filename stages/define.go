@@ -63,6 +63,7 @@ func (d *Definition[Cfg, Out]) run(g *Graph, cfg Cfg) (out Stream[Out], ok bool)
 		at.file, at.line = statement()
 		g.fault(at, fmt.Sprintf("the build function panicked: %v\n%s", r, debug.Stack()))
 	}()
+	defer func() { g.complete = true }()
 	return d.build(g, cfg), true
 }
 

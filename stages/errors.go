@@ -55,15 +55,6 @@ func wrongCount(got, want int) error {
 	return fmt.Errorf("%d branches for a batch of %d: %w", got, want, ErrBranch)
 }
 
-// Misfit is what is wrong with a batch of which the part of that branch does not fit; -1 says that it is no part at all.
-// It is for the packages of this module.
-func Misfit(branch int) error {
-	if branch < 0 {
-		return fmt.Errorf("an item is no part of a batch: %w", ErrRejoin)
-	}
-	return fmt.Errorf("that of branch %d has not as many elements as it had: %w", branch, ErrRejoin)
-}
-
 // An ItemError is an item that failed for good, and why.
 type ItemError struct {
 	Stage    string

@@ -192,6 +192,9 @@ func (k *keyedKernel[K, In, Out, A]) release(w *plan.Work, g *group[K, A], at pl
 	g.ids.TakeFront(&k.gone, n)
 	k.count -= n
 	if made > 0 {
+		if w.Flushing && w.Ends && w.Next == w.To {
+			at = at.AtEnd()
+		}
 		k.out.Head().IDs.Merged(w.Tally, &k.gone, at, made)
 	} else {
 		w.Dropped += n

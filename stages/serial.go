@@ -139,7 +139,11 @@ func (k *serialKernel[In, Out]) remember(w *plan.Work, to int) {
 func (k *serialKernel[In, Out]) release(w *plan.Work, held, made int) {
 	k.held.TakeFront(&k.gone, max(k.held.Len()-held, 0))
 	if made > 0 {
-		k.out.Head().IDs.Merged(w.Tally, &k.gone, k.last, made)
+		at := k.last
+		if w.Flushing && w.Ends {
+			at = at.AtEnd()
+		}
+		k.out.Head().IDs.Merged(w.Tally, &k.gone, at, made)
 		return
 	}
 	w.Dropped += k.gone.Len()
@@ -161,8 +165,9 @@ func (k *serialKernel[In, Out]) flush(ctx context.Context, w *plan.Work, emit fu
 	if k.failed(w, err, 0) {
 		return
 	}
-	w.Flushing, k.count = false, 0
+	k.count = 0
 	k.release(w, 0, len(k.buf)-k.mark)
+	w.Flushing = false
 }
 
 func (k *serialKernel[In, Out]) finish(w *plan.Work) {

@@ -19,12 +19,13 @@ type Stream[T any] struct {
 // A Graph is a pipeline under construction. Define makes it and hands it to the build function; only sources and
 // graph-wide settings need it, everything else follows the streams.
 type Graph struct {
-	name   string
-	stages []*plan.Stage
-	order  []Order              // by stage: what was said of it
-	used   map[plan.Port]string // by which stage
-	faults []error
-	hooks  []Hook
+	name     string
+	stages   []*plan.Stage
+	order    []Order              // by stage: what was said of it
+	complete bool                 // its build function has returned
+	used     map[plan.Port]string // by which stage
+	faults   []error
+	hooks    []Hook
 
 	aroundItems []Hook // those of hooks that concern items; set when the graph is complete
 }
@@ -85,8 +86,11 @@ func (g *Graph) add(d *draft, in ...plan.Port) plan.Port {
 // behind returns the graph that in belongs to. There is none to report a zero Stream to, so it panics, which With
 // turns into a fault.
 func behind[T any](in Stream[T], name string) *Graph {
-	if in.g == nil {
+	switch {
+	case in.g == nil:
 		panic(undefined(name, "its input is the zero Stream, which no stage has made"))
+	case in.g.complete:
+		panic(undefined(name, fmt.Sprintf("its input is a stream of another graph, %q", in.g.name)))
 	}
 	return in.g
 }

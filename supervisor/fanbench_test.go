@@ -14,6 +14,7 @@ import (
 func BenchmarkFan(b *testing.B) {
 	parity := func(_ context.Context, v int) (int, error) { return v & 1, nil }
 	runs := func(_ context.Context, v int) (int, error) { return v >> 6 & 1, nil }
+	hash := func(_ context.Context, v int) (int, error) { return int(uint64(v) * 0x9e3779b97f4a7c15 >> 63), nil }
 	middles := []struct {
 		name string
 		add  func(stages.Stream[int]) stages.Stream[int]
@@ -33,8 +34,11 @@ func BenchmarkFan(b *testing.B) {
 		{"route, input order", func(s stages.Stream[int]) stages.Stream[int] {
 			return stages.Merge("y", stages.InputOrder{}, stages.Route(s, "x", 2, parity)...)
 		}},
-		{"route, round robin", func(s stages.Stream[int]) stages.Stream[int] {
-			return stages.Merge("y", stages.RoundRobin{}, stages.Route(s, "x", 2, parity)...)
+		{"random route, arrival", func(s stages.Stream[int]) stages.Stream[int] {
+			return stages.Merge("y", stages.Arrival{}, stages.Route(s, "x", 2, hash)...)
+		}},
+		{"random route, input order", func(s stages.Stream[int]) stages.Stream[int] {
+			return stages.Merge("y", stages.InputOrder{}, stages.Route(s, "x", 2, hash)...)
 		}},
 		{"tee, sink", func(s stages.Stream[int]) stages.Stream[int] {
 			s, t := stages.Tee(s, "x")

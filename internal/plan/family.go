@@ -104,7 +104,7 @@ func (t *Tally) settle(r *Run, i int, n int64, f Fate) {
 	case fam == nil:
 		t.count(f, n)
 	case fam.split() != nil:
-		t.settleMembers(fam, int(r.sub)+i, int(n), f)
+		t.settleMembers(fam, r.from(i, int(n)), f)
 	default:
 		t.settleAll(fam, n, f)
 	}
@@ -139,9 +139,9 @@ type special struct {
 	spots  []spot  // where its members stand in the order of forks; nil: where the last of their parents does
 }
 
-// split returns where the members of f parted, or nil.
+// split returns where the members of f parted, or nil. f may be nil.
 func (f *Family) split() *Split {
-	if f.special == nil {
+	if f == nil || f.special == nil {
 		return nil
 	}
 	return f.special.split

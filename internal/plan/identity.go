@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"slices"
 	"strconv"
 )
@@ -13,8 +14,8 @@ type ID struct {
 	Path   string // ".3.0", as in stages.ID
 }
 
-// A Run is a stretch of n consecutive identities: of a source (the index rises), or of one family (kids: the position
-// among the family's members rises). A run of one item is the dense form, so there is no second representation.
+// A Run is a stretch of n identities at equal distances: of a source (the index rises), or of one family (kids: the
+// position among the family's members rises). A run of one item is the dense form, so there is no second representation.
 type Run struct {
 	index  uint64
 	fam    *Family // nil for an item that is all that came of one source item
@@ -22,18 +23,22 @@ type Run struct {
 	epoch  uint32
 	src    uint16
 	kids   bool
+	gap    uint8 // identities between two: what has gone another way, at regular intervals; 0 for a run of one
 }
+
+// step is the distance of two identities.
+func (r *Run) step() int { return int(r.gap) + 1 }
 
 // id returns the identity of the i-th item.
 func (r *Run) id(i int) ID {
 	f := r.fam
 	if f == nil {
-		return ID{Source: int(r.src), Epoch: int(r.epoch), Index: int64(r.index) + int64(i)}
+		return ID{Source: int(r.src), Epoch: int(r.epoch), Index: int64(r.index) + int64(i*r.step())}
 	}
 	if x := f.special; x != nil {
 		switch {
 		case x.split != nil: // parting changes no name
-			one := f.parents.at(int(r.sub) + i)
+			one := f.parents.at(int(r.sub) + i*r.step())
 			return one.id(0)
 		case x.name != nil:
 			return x.name.id(0)
@@ -46,7 +51,7 @@ func (r *Run) id(i int) ID {
 		id = ID{Source: int(r.src), Epoch: int(r.epoch), Index: int64(r.index), Path: f.special.path}
 	}
 	if r.kids {
-		id.Path += "." + strconv.FormatUint(uint64(r.sub)+uint64(i), 10)
+		id.Path += "." + strconv.Itoa(int(r.sub)+i*r.step())
 	}
 	return id
 }
@@ -65,17 +70,19 @@ func (s *IDs) last() Run {
 
 // from returns r without its first i items, cut to n.
 func (r Run) from(i, n int) Run {
-	if r.kids {
+	if i *= r.step(); r.kids {
 		r.sub += uint32(i)
 	} else {
 		r.index += uint64(i)
 	}
-	r.n = uint32(n)
+	if r.n = uint32(n); n == 1 {
+		r.gap = 0
+	}
 	return r
 }
 
 // IDs are the identities of a chunk's items, run-length encoded: 0.02 ns per item where stages are one to one, 11 ns
-// where every run is one item long. The zero value is empty.
+// where every run is one item long. Items that go every other way make long runs, too. The zero value is empty.
 type IDs struct {
 	runs []Run
 	n    int
@@ -158,15 +165,35 @@ func (s *IDs) add(r Run) {
 		return
 	}
 	s.n += int(r.n)
-	if k := len(s.runs); k > 0 {
-		l := &s.runs[k-1]
-		if l.kids == r.kids && l.src == r.src && l.epoch == r.epoch && l.fam == r.fam &&
-			(!r.kids && l.index+uint64(l.n) == r.index || r.kids && l.index == r.index && l.sub+l.n == r.sub) {
-			l.n += r.n
-			return
-		}
+	if k := len(s.runs); k == 0 || !s.runs[k-1].join(&r) {
+		s.runs = append(s.runs, r)
 	}
-	s.runs = append(s.runs, r)
+}
+
+// join appends r, if the distances are equal. Of two single items they always are, if they are not too far apart.
+func (l *Run) join(r *Run) bool {
+	if l.fam != r.fam || l.src != r.src || l.epoch != r.epoch || l.kids != r.kids {
+		return false
+	}
+	d := r.index - l.index // from the first of l to the first of r; too large if it comes before
+	if l.kids {
+		if d != 0 {
+			return false
+		}
+		d = uint64(r.sub) - uint64(l.sub)
+	}
+	switch {
+	case l.n > 1:
+		if d != uint64(l.n)*uint64(l.step()) || r.n > 1 && r.gap != l.gap {
+			return false
+		}
+	case d-1 > math.MaxUint8 || r.n > 1 && d != uint64(r.step()):
+		return false
+	default:
+		l.gap = uint8(d - 1)
+	}
+	l.n += r.n
+	return true
 }
 
 // A Cursor walks identities in order, at a constant cost per step.
@@ -213,6 +240,9 @@ func (s *IDs) Gather(from []*Cursor, order []int) {
 		s.add(from[i].Next())
 	}
 }
+
+// Skip goes behind the next n items, which are of one run.
+func (c *Cursor) Skip(n int) { c.step(n) }
 
 func (c *Cursor) step(m int) {
 	c.at += m

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"math/bits"
 	"sync/atomic"
 )
@@ -109,8 +110,19 @@ func (f *Family) SetAllAlive(to, n int) {
 	}
 }
 
-// settleMembers says what became of members [at, at+n), of one branch each.
-func (t *Tally) settleMembers(fam *Family, at, n int, f Fate) {
+// settleMembers says what became of the members of r, of one branch each.
+func (t *Tally) settleMembers(fam *Family, r Run, f Fate) {
+	if r.gap == 0 {
+		t.settleRow(fam, int(r.sub), int(r.n), f)
+		return
+	}
+	for i := range int(r.n) {
+		t.settleRow(fam, int(r.sub)+i*r.step(), 1, f)
+	}
+}
+
+// settleRow is settleMembers for members [at, at+n).
+func (t *Tally) settleRow(fam *Family, at, n int, f Fate) {
 	s := fam.split()
 	if s.slots == nil {
 		t.Settle(&fam.parents, at, at+n, f)
@@ -192,29 +204,31 @@ func (s *IDs) Split(f *Family, from, n int) {
 	s.add(Run{index: p.index, fam: f, sub: uint32(from), n: uint32(n), epoch: p.epoch, src: p.src, kids: true})
 }
 
-// Position returns the place of item i in the order of fork, and for how many items from i on, i included, it is known
-// with it: they have either all the same position, or, if rising is set, one more each. ok is false if the item has not
-// come by fork.
-func (c *Cursor) Position(fork int) (at uint64, n int, rising, ok bool) {
+// Position returns the place of the item under the cursor in the order of fork, and for how many items from there on it is
+// known with it: each stands step behind the one before. ok is false if the item has not come by fork.
+func (c *Cursor) Position(fork int) (at uint64, n, step int, ok bool) {
 	r := &c.ids.runs[c.k]
 	n = int(r.n) - c.i
 	if r.fam != nil && r.fam.split().parts(fork) {
-		return r.fam.split().place(int(r.sub) + c.i), n, true, true
+		return r.fam.split().place(int(r.sub) + c.i*r.step()), n, r.step(), true
 	}
 	one := r.from(c.i, 1)
 	if at, ok = one.position(fork); !ok {
-		return 0, n, false, false
+		return 0, n, 0, false
 	}
 	if !r.kids || r.fam.split() != nil {
 		n = 1 // the next one may have come another way
 	}
-	return at, n, false, true
+	return at, n, 0, true
 }
 
 func (s *Split) place(i int) uint64 { return s.turn.seq<<placeBits | uint64(s.base) + uint64(i) }
 
 // parts reports whether s is where items parted at fork. s may be nil.
 func (s *Split) parts(fork int) bool { return s != nil && s.turn != nil && s.turn.Fork == fork }
+
+// EpochEnd is the position of what stands at the end of the epoch.
+const EpochEnd = math.MaxUint64 - 1
 
 // A spot is a position in the order of a fork.
 type spot struct {
@@ -243,6 +257,21 @@ func (r Run) position(fork int) (uint64, bool) {
 	return 0, false
 }
 
+// AtEnd returns the item, a run of one, as one that stands at the end of its epoch in the order of every fork: for Merged.
+func (r Run) AtEnd() Run {
+	spots := r.spots()
+	if spots == nil {
+		return r
+	}
+	for i := range spots {
+		spots[i].at = EpochEnd
+	}
+	f := &Family{special: &special{spots: spots}}
+	f.one[0] = r
+	f.parents = IDs{f.one[:], 1}
+	return Run{index: r.index, fam: f, n: 1, epoch: r.epoch, src: r.src}
+}
+
 // spots returns the positions of the item, a run of one, in the orders of all forks that it has come by.
 func (r Run) spots() (all []spot) {
 	for r.fam != nil {
@@ -250,7 +279,7 @@ func (r Run) spots() (all []spot) {
 		switch {
 		case x == nil:
 		case x.spots != nil:
-			return append(all, x.spots...)
+			return append(all, x.spots...) // a copy
 		case x.split != nil && x.split.turn != nil:
 			all = append(all, spot{x.split.turn.Fork, x.split.place(int(r.sub))})
 		}
@@ -274,6 +303,54 @@ func (r Run) up() Run {
 	return f.parents.last()
 }
 
+// pick appends those of o that are at the places of r.
+func (s *IDs) pick(o *IDs, r Run) {
+	if r.gap == 0 {
+		s.Range(o, int(r.sub), int(r.sub)+int(r.n))
+		return
+	}
+	if p := o.runs[0]; len(o.runs) == 1 && r.step()*p.step() <= math.MaxUint8+1 {
+		one := p.from(int(r.sub), 1)
+		one.n, one.gap = r.n, uint8(r.step()*p.step()-1)
+		s.add(one)
+		return
+	}
+	for i := range int(r.n) {
+		s.add(o.at(int(r.sub) + i*r.step()))
+	}
+}
+
+// Restore is Gather for identities that go on as they were before fork parted them: see Unsplit. Neighbours there are
+// taken in one go.
+func (s *IDs) Restore(from []*Cursor, order []int, fork int) {
+	var of *Family
+	first, end := 0, 0
+	for _, i := range order {
+		c := from[i]
+		r := &c.ids.runs[c.k]
+		if f := r.fam; f != nil && f == of || f.split().parts(fork) && f.split().slots == nil {
+			at := int(r.sub) + c.i*r.step()
+			if f != of || at != end {
+				if of != nil {
+					s.Range(&of.parents, first, end)
+				}
+				of, first = f, at
+			}
+			end = at + 1
+			c.step(1)
+			continue
+		}
+		if of != nil {
+			s.Range(&of.parents, first, end)
+			of = nil
+		}
+		s.add(c.Next())
+	}
+	if of != nil {
+		s.Range(&of.parents, first, end)
+	}
+}
+
 // Unsplit appends the items up to item to to dst, as they were before fork parted them, as far as each is alone in what
 // it became: where items have been restored to the order of the fork, its mark on them has served.
 func (c *Cursor) Unsplit(dst *IDs, to, fork int) {
@@ -281,8 +358,7 @@ func (c *Cursor) Unsplit(dst *IDs, to, fork int) {
 		r := &c.ids.runs[c.k]
 		m := min(to-c.at, int(r.n)-c.i)
 		if f := r.fam; f != nil && f.split().parts(fork) && f.split().slots == nil {
-			from := int(r.sub) + c.i
-			dst.Range(&f.parents, from, from+m)
+			dst.pick(&f.parents, r.from(c.i, m))
 		} else {
 			dst.add(r.from(c.i, m))
 		}

@@ -1,0 +1,89 @@
+// Command etl loads files of JSON lines into a table. It reads, checks and inserts at the same time, counts what it reads
+// by city on the way, and tolerates some broken lines, which it names.
+//
+//	go run ./examples/etl            # loads files that it makes up
+//	go run ./examples/etl -dir logs  # loads *.jsonl below a folder
+package main
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"maps"
+	"os"
+	"os/signal"
+	"slices"
+
+	"github.com/weirflow/weir/supervisor"
+)
+
+func main() {
+	sup := supervisor.Main(etl)
+	dir := flag.String("dir", "", "folder with *.jsonl `files`; empty makes some up")
+	flag.Parse()
+	interrupt, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	if err := command(interrupt, sup, *dir, os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// command loads dir. When interrupt ends, what was read is still loaded.
+func command(interrupt context.Context, sup *supervisor.Supervisor, dir string, w io.Writer) error {
+	if dir == "" {
+		made, err := os.MkdirTemp("", "etl")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(made)
+		if err := writeFiles(made, 3, 1000); err != nil {
+			return err
+		}
+		dir = made
+	}
+	cfg := Config{Dir: dir, Table: newTable(), Audit: newAudit()}
+	stats, err := load(interrupt, sup, cfg)
+	if err != nil {
+		return err
+	}
+	report(w, cfg, stats)
+	return nil
+}
+
+func load(interrupt context.Context, sup *supervisor.Supervisor, cfg Config) (supervisor.Stats, error) {
+	ctx := context.WithoutCancel(interrupt)
+	run, err := supervisor.Deploy(ctx, sup, etl.With(cfg), supervisor.InProcess{})
+	if err != nil {
+		return supervisor.Stats{}, err
+	}
+	defer run.Stop()
+	defer context.AfterFunc(interrupt, run.Drain)() // finish what was read, then end
+
+	for _, err := range run.Items(ctx) {
+		if err != nil {
+			return run.Stats(), err
+		}
+	}
+	return run.Stats(), nil
+}
+
+func report(w io.Writer, cfg Config, stats supervisor.Stats) {
+	fmt.Fprintln(w, cfg.Table.Len(), "rows in the table")
+	for _, s := range stats.Stages {
+		if s.Failed > 0 {
+			fmt.Fprintf(w, "stage %q: %d of %d items failed\n", s.Stage, s.Failed, s.In)
+		}
+	}
+	if n := len(stats.Failures); n > 0 {
+		fmt.Fprintln(w, "the last one:", stats.Failures[n-1])
+	}
+	byCity := cfg.Audit.Counts()
+	for _, city := range slices.SortedFunc(maps.Keys(byCity), func(a, b string) int {
+		return cmp.Or(byCity[b]-byCity[a], cmp.Compare(a, b))
+	}) {
+		fmt.Fprintf(w, "%6d read from %s\n", byCity[city], city)
+	}
+}

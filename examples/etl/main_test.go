@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/weirflow/weir/stages"
+	"github.com/weirflow/weir/supervisor"
+	"github.com/weirflow/weir/supervisor/supervisortest"
+)
+
+// A user's function is a function.
+func TestALineBecomesARowOrAnErrorThatNamesIt(t *testing.T) {
+	r, err := parse(t.Context(), line{"a.jsonl", 7, []byte(`{"ID": 1, "City": "Cork", "Valid": true}`)})
+	if err != nil || r != (Row{1, "Cork", true}) {
+		t.Errorf("got %v, %v", r, err)
+	}
+	_, err = parse(t.Context(), line{"a.jsonl", 7, []byte(`{`)})
+	if _, syntax := errors.AsType[*json.SyntaxError](err); !syntax || !strings.HasPrefix(err.Error(), "a.jsonl:7: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestInsertingTwiceInsertsOnce(t *testing.T) {
+	c, err := Config{Table: newTable()}.connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{2, 0} {
+		if n, err := c.insert(t.Context(), []Row{{ID: 1}, {ID: 2}}); n != want || err != nil {
+			t.Errorf("%d, %v, want %d", n, err, want)
+		}
+	}
+}
+
+func TestWhatIsValidIsInTheTableAndTheRestIsAccountedFor(t *testing.T) {
+	dir := t.TempDir()
+	if err := writeFiles(dir, 4, 500); err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Dir: dir, Table: newTable(), Audit: newAudit()}
+	stats, err := load(t.Context(), supervisor.New(supervisor.Config{}), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id := range int64(2000) {
+		row, there := cfg.Table.rows[id]
+		if want := id%100 != 99 && id%10 != 0; there != want || there && row.ID != id {
+			t.Errorf("row %d: %v, %v", id, row, there)
+		}
+	}
+	read := 0
+	for _, n := range cfg.Audit.Counts() {
+		read += n
+	}
+	if read != 1980 {
+		t.Errorf("%d rows audited, want 1980", read)
+	}
+	for _, s := range stats.Stages {
+		if s.Stage == "parse" && (s.In != 2000 || s.Failed != 20 || s.Out != 1980) || s.Stage == "valid" && (s.In != 1980 || s.Filtered != 200) {
+			t.Errorf("%+v", s)
+		}
+	}
+	// A file of which a line has failed has failed.
+	if stats.Yielded != 4 || stats.Failed != 4 || stats.InFlight != 0 {
+		t.Errorf("%+v", stats)
+	}
+}
+
+// An item of the pipeline is how many rows of a batch were new.
+func TestTheItemsAddUpToTheRows(t *testing.T) {
+	dir := t.TempDir()
+	if err := writeFiles(dir, 2, 1000); err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Dir: dir, Table: newTable(), Audit: newAudit()}
+	for _, want := range []int{1780, 0} { // the second time there is nothing new
+		got, err := supervisortest.Collect(t, supervisor.New(supervisor.Config{}), etl.With(cfg), supervisor.InProcess{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := 0
+		for _, n := range got {
+			sum += n
+		}
+		if sum != want || cfg.Table.Len() != 1780 {
+			t.Errorf("%d new rows, %d rows, want %d and 1780", sum, cfg.Table.Len(), want)
+		}
+	}
+}
+
+func TestTooManyBrokenLinesFailTheRun(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "bad.jsonl"), []byte(strings.Repeat("{}\n{\n", 200)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Dir: dir, Table: newTable(), Audit: newAudit()}
+	if _, err := load(t.Context(), supervisor.New(supervisor.Config{}), cfg); !errors.Is(err, stages.ErrBudget) || !strings.Contains(err.Error(), "bad.jsonl:") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWithoutArgumentsItLoadsWhatItMakesUp(t *testing.T) {
+	var out bytes.Buffer
+	if err := command(t.Context(), supervisor.New(supervisor.Config{}), "", &out); err != nil {
+		t.Fatal(err)
+	}
+	want := regexp.MustCompile(`^2670 rows in the table
+stage "parse": 30 of 3000 items failed
+the last one: stage "parse": item files/0/\d\.\d+ failed: .*\d\d.jsonl:\d+: unexpected end of JSON input
+   990 read from Cork
+   990 read from Delft
+   990 read from Lyon
+$`)
+	if !want.MatchString(out.String()) {
+		t.Errorf("got:\n%s", &out)
+	}
+}
+
+func TestAnInterruptEndsTheRunWithoutAnError(t *testing.T) {
+	interrupt, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := command(interrupt, supervisor.New(supervisor.Config{}), "", &bytes.Buffer{}); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/weirflow/weir/stages"
+)
+
+// Config is what the pipeline depends on. Table and Audit stand for a database and a metrics service: they are pointers,
+// so this pipeline stays in its process. With a database, Config has its address, and connect opens it.
+type Config struct {
+	Dir   string
+	Table *table
+	Audit *audit
+}
+
+// A Row is what a line has to say.
+type Row struct {
+	ID    int64
+	City  string
+	Valid bool
+}
+
+// The pipeline's items are the numbers of rows that were new to the table.
+var etl = stages.Define("etl", func(g *stages.Graph, cfg Config) stages.Stream[int] {
+	files := stages.Source(g, "files", stages.FromFiles(cfg.Dir, "*.jsonl"))
+	lines := stages.FlatMap(files, "lines", readLines, stages.Mailbox(2), stages.Streaming)
+	rows := stages.Map(lines, "parse", parse, stages.Mailbox(4), stages.OnError(stages.Skip(stages.Fraction(0.05))))
+
+	rows, copies := stages.Tee(rows, "copy")
+	stages.Sink(copies, "audit", cfg.Audit.add)
+
+	valid := stages.Filter(rows, "valid", func(_ context.Context, r Row) (bool, error) { return r.Valid, nil })
+	batches := stages.Batch(valid, "batch", 100, stages.MaxWait(time.Second))
+	return stages.MapWith(batches, "insert", cfg.connect, (*conn).insert, stages.Mailbox(4), stages.Timeout(30*time.Second))
+})
+
+// A line is a line of a file, with what a person needs to find it.
+type line struct {
+	Path   string
+	Number int
+	Text   []byte
+}
+
+// readLines yields the same lines each time it is called for a file, which is what Streaming asks for.
+func readLines(_ context.Context, path string) iter.Seq2[line, error] {
+	return func(yield func(line, error) bool) {
+		f, err := os.Open(path)
+		if err != nil {
+			yield(line{}, err)
+			return
+		}
+		defer f.Close()
+		in := bufio.NewScanner(f)
+		for n := 1; in.Scan(); n++ {
+			if !yield(line{path, n, []byte(in.Text())}, nil) {
+				return
+			}
+		}
+		if err := in.Err(); err != nil {
+			yield(line{}, fmt.Errorf("%s: %w", path, err))
+		}
+	}
+}
+
+func parse(_ context.Context, l line) (r Row, err error) {
+	if err := json.Unmarshal(l.Text, &r); err != nil {
+		return Row{}, fmt.Errorf("%s:%d: %w", l.Path, l.Number, err)
+	}
+	return r, nil
+}
