@@ -158,14 +158,13 @@ func (m *mixer) step(credit int) bool {
 			moved, blocked = m.inOrder(credit)
 		}
 	}
-	if m.over || moved {
-		return moved
+	if m.over || moved || m.passRounds() {
+		return !m.over
 	}
 	if blocked >= 0 && m.ins[blocked].stuck() {
 		m.end(true) // what comes next is not known any more
-		return false
 	}
-	return m.passRounds()
+	return false
 }
 
 // grant tells the inputs how far they may go.
