@@ -32,8 +32,8 @@
 // # Concurrency
 //
 // A stage works on Mailbox(n) items at once, so the function given to it is called by n goroutines at once. State
-// that must not be shared belongs to a worker: MapWith. A Stream is used once. The building functions are
-// for the goroutine that runs the build function.
+// that must not be shared belongs to a worker: MapWith. A Stream is used once; Tee makes two of one. The building
+// functions are for the goroutine that runs the build function.
 //
 // # Failure
 //
