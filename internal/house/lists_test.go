@@ -22,6 +22,7 @@ func lists() house.Lists {
 			"actors/mailbox.go":          "an actor is one goroutine, and its mailbox is what starts and parks it",
 			"actors/worker.go":           "a user's Close may end its goroutine, which must not be the actor's",
 			"stages/stagetest/origin.go": "an origin under test may never return, and must be told from one that does",
+			"stages/stagetest/thread.go": "a function under test may end its goroutine, which must not be the test's",
 			"supervisor/task.go":         "a background task runs beside the run that it belongs to",
 			"supervisor/herald.go":       "the herald tells events to a listener that may be slow",
 			"actors/hooks.go":            "hooks around stages are user code, which no actor may run",
