@@ -170,7 +170,9 @@ func equal[K comparable](a, b K) bool { return a == b }
 func (k *keyedKernel[K, In, Out, A]) flush(ctx context.Context, w *plan.Work, emit func(Out) bool) bool {
 	g := k.waiting[0]
 	w.Flushing, k.mark, k.free = true, len(k.buf), true
+	emit, over := watched(w, emit)
 	err := g.of.Flush(ctx, emit)
+	over()
 	k.free = false
 	if held := g.of.Held(); err == nil && held != 0 {
 		err = fmt.Errorf("%T holds %d items after Flush, want none", g.of, held)
