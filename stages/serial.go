@@ -141,7 +141,7 @@ func (k *serialKernel[In, Out]) release(w *plan.Work, held, made int) {
 	if made > 0 {
 		at := k.last
 		if w.Flushing && w.Ends {
-			at = at.AtEnd()
+			at = k.stage.EndOfEpoch()
 		}
 		k.out.Head().IDs.Merged(w.Tally, &k.gone, at, made)
 		return

@@ -32,6 +32,8 @@ func lists() house.Lists {
 		// "file function": helpers that are called from inside bubbles only; "file": programs that measure real time.
 		Sleeps: map[string]string{
 			"supervisor/attack_test.go Flush":                                  "a worker of a test in a bubble",
+			"supervisor/graphattack_test.go lingering":                         "a function of a stage in a bubble",
+			"supervisor/graphattackrace_test.go byTwos":                        "a function of a stage in a bubble",
 			"supervisor/graph_build_test.go rest":                              "a function of a stage in a bubble",
 			"supervisor/graph_stop_test.go TestEveryWayOutOfAGraphEndsAllOfIt": "called in a bubble",
 			"supervisor/aggregatewait_test.go checkWaits":                      "runs in a bubble, one per seed",
