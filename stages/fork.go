@@ -107,12 +107,7 @@ func (k *forkKernel[T]) ask(ctx context.Context, w *plan.Work, in *plan.Of[T]) {
 
 // process asks the worker about one item.
 func (k *forkKernel[T]) process(ctx context.Context, v T) error {
-	if k.stage.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, k.stage.Timeout)
-		defer cancel()
-	}
-	if err := k.worker.Process(ctx, v, k.name); err != nil {
+	if err := attempt(ctx, k.stage, k.worker, v, k.name); err != nil {
 		return err
 	}
 	return k.check()
