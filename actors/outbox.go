@@ -29,6 +29,7 @@ type out struct {
 	chunk  plan.Chunk // nil: nothing came of the inputs
 	pos    int        // items sent
 	inputs int
+	single bool   // each item is one input, which leaves with it
 	share  *share // of a result that goes by several outboxes
 	door   *door  // to be opened when it has left
 }
@@ -75,7 +76,7 @@ func (o *outbox) mark(r *out) bool {
 			return false
 		}
 		if l.chunk.Head().Round.Fork == r.chunk.Head().Round.Fork {
-			l.chunk.Head().Round = r.chunk.Head().Round
+			l.chunk.Head().Round.Upto = max(l.chunk.Head().Round.Upto, r.chunk.Head().Round.Upto)
 			l.inputs += r.inputs
 			r.chunk.Free()
 			return true
@@ -99,7 +100,7 @@ func (o *outbox) join(r *out) bool {
 		return false
 	}
 	l.chunk.Append(r.chunk, 0, r.chunk.Len())
-	h.Last, h.Round = g.Last, g.Round
+	h.Last, h.Round = g.Last, plan.Round{Fork: g.Round.Fork, Upto: max(h.Round.Upto, g.Round.Upto)}
 	l.inputs += r.inputs
 	r.chunk.Free()
 	return true
@@ -161,6 +162,10 @@ func (o *outbox) split(r *out, n int) plan.Chunk {
 	c.Head().Epoch = h.Epoch
 	r.pos += items
 	n -= items
+	if r.single {
+		r.inputs -= items
+		o.left(items)
+	}
 	if n > 0 && h.Round.Fork != 0 {
 		c.Head().Round, h.Round = h.Round, plan.Round{}
 		n--

@@ -60,7 +60,7 @@ func (k *dealKernel[T]) Run(ctx context.Context, w *plan.Work) {
 		}
 		if len(to) == 0 {
 			w.Dropped++
-			w.Tally.SettleOne(k.skip(i), plan.Filtered)
+			w.Tally.SettleOne(k.identity(i), plan.Filtered)
 		} else {
 			k.deal(w, i, in.Items[i], to)
 		}
@@ -71,13 +71,8 @@ func (k *dealKernel[T]) Run(ctx context.Context, w *plan.Work) {
 
 // pick asks the worker about a batch, and checks its answer.
 func (k *dealKernel[T]) pick(ctx context.Context, batch []T) ([]int, error) {
-	if k.stage.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, k.stage.Timeout)
-		defer cancel()
-	}
 	k.picked, k.want = k.picked[:0], len(batch)
-	if err := k.worker.Process(ctx, batch, k.keep); err != nil {
+	if err := attempt(ctx, k.stage, k.worker, batch, k.keep); err != nil {
 		return nil, err
 	}
 	if err := k.check(); err != nil {
@@ -128,7 +123,7 @@ func (k *dealKernel[T]) deal(w *plan.Work, i int, batch []T, to []int) {
 // parent returns the identity of batch i, with its place in the order if somebody restores it.
 func (k *dealKernel[T]) parent(i int) plan.Run {
 	if !k.parts {
-		return k.skip(i)
+		return k.identity(i)
 	}
 	if i >= k.to {
 		k.stretch(i)

@@ -167,3 +167,33 @@ func TestWeightedDrawsInProportionAndRepeatably(t *testing.T) {
 		t.Error("the seed does not matter")
 	}
 }
+
+// Rejoins within Rejoins put elements where they were, whatever is missing in which of them.
+func TestRejoinsWithinRejoinsPutElementsWhereTheyWere(t *testing.T) {
+	for seed := range uint64(40) {
+		away := func(part []int) bool { return mix(seed, uint64(part[0]))%3 == 0 }
+		var split func(in stages.Stream[[]int], level int, name string) stages.Stream[[]int]
+		split = func(in stages.Stream[[]int], level int, name string) stages.Stream[[]int] {
+			if level == 0 {
+				return stages.Filter(in, name, func(_ context.Context, part []int) (bool, error) { return !away(part), nil })
+			}
+			n := 1 + int(mix(seed, uint64(level))%3)
+			branches := stages.RouteBatch(in, name, n, func(_ context.Context, batch []int) (to []int, err error) {
+				for _, v := range batch {
+					to = append(to, int(mix(seed+uint64(level), uint64(v))%uint64(n)))
+				}
+				return to, nil
+			})
+			for i := range branches {
+				branches[i] = split(branches[i], level-1, fmt.Sprint(name, ".", i))
+			}
+			return stages.Rejoin("re"+name, branches...)
+		}
+		got, _, err := reap(t, define(func(g *stages.Graph) stages.Stream[int] {
+			return stages.Unbatch(split(stages.Batch(numbersOf(g, "source", 400), "batch", 40), 3, "split"), "unbatch")
+		}))
+		if err != nil || !slices.IsSorted(got) || len(got) == 0 || len(got) == 400 {
+			t.Errorf("seed %d: %d elements, %v: %v", seed, len(got), err, got)
+		}
+	}
+}

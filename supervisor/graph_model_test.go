@@ -308,23 +308,12 @@ func (g *graph) settled() []bool {
 		for _, s := range v.in {
 			settled[i] = settled[i] && settled[s.vertex]
 		}
-		if v.kind != "merge" || len(v.in) == 1 {
-			continue
-		}
-		switch v.how {
-		case "arrival":
+		if v.kind == "merge" && v.how == "arrival" && len(v.in) > 1 {
 			settled[i] = false
-		case "inputorder":
-			for _, k := range g.between(g.forkOf(i), i) {
-				settled[i] = settled[i] && !g.vertices[k].holds()
-			}
 		}
 	}
 	return settled
 }
-
-// holds reports whether items are held back, and let go of when those behind them have gone on.
-func (v *vertex) holds() bool { return v.kind == "pack" || v.kind == "pairs" || v.kind == "rebatch" }
 
 // dependsOnOrder reports whether what comes out depends on the order of what goes in.
 func (v *vertex) dependsOnOrder() bool {

@@ -2,6 +2,7 @@ package supervisor_test
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/weirflow/weir/stages"
@@ -14,7 +15,7 @@ type thing struct {
 	parcel
 	from  []int     // the source items that it is made of
 	place []place   // in the forks that it has passed
-	lost  bool      // its places depend on how a batch before it happened to be filled, or on when it was let go of
+	lost  bool      // its places depend on how a batch before it happened to be filled
 	share []portion // the batches that it is a part of, the last one last
 }
 
@@ -188,11 +189,13 @@ func (th *thing) with(p parcel) *thing {
 	return &o
 }
 
-// late returns th, which was held back until the end of the epoch: a join that restores the order does not know any more
-// where it stood.
+// late returns th, which was held back until the end of the epoch, and stands there.
 func (th *thing) late() *thing {
 	o := th.with(th.parcel)
-	o.lost = true
+	o.place = slices.Clone(th.place)
+	for i := range o.place {
+		o.place[i].at = math.MaxInt32
+	}
 	return o
 }
 

@@ -214,7 +214,7 @@ func TestDrainFinishesWhatAGraphHasYielded(t *testing.T) {
 }
 
 // An item that fails for good in any branch ends the run with that error, and what comes out of an InputOrder is a prefix
-// of what a sequential loop gives.
+// of what a sequential loop gives: all that came before the first item that fails.
 func TestAFailureInABranchDeliversAPrefix(t *testing.T) {
 	const n = 600
 	for _, where := range []string{"route", "a", "b", "inner", "join behind"} {
@@ -256,6 +256,9 @@ func TestAFailureInABranchDeliversAPrefix(t *testing.T) {
 						}
 						if i := int(e.Item.Index); i < at || len(got) > i {
 							t.Errorf("item %d has failed, %d came out", i, len(got))
+						}
+						if len(got) < at {
+							t.Errorf("item %d has failed, the first %d came out, want %d", int(e.Item.Index), len(got), at)
 						}
 					})
 				}

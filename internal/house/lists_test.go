@@ -18,13 +18,16 @@ func lists() house.Lists {
 		},
 		// "file": who may start a goroutine.
 		Goroutines: map[string]string{
-			"codecs/codectest/rules.go":  "the suite uses a codec from several goroutines at once, and waits for them",
-			"actors/mailbox.go":          "an actor is one goroutine, and its mailbox is what starts and parks it",
-			"actors/worker.go":           "a user's Close may end its goroutine, which must not be the actor's",
-			"stages/stagetest/origin.go": "an origin under test may never return, and must be told from one that does",
-			"supervisor/task.go":         "a background task runs beside the run that it belongs to",
-			"supervisor/herald.go":       "the herald tells events to a listener that may be slow",
-			"actors/hooks.go":            "hooks around stages are user code, which no actor may run",
+			"codecs/codectest/rules.go":   "the suite uses a codec from several goroutines at once, and waits for them",
+			"actors/mailbox.go":           "an actor is one goroutine, and its mailbox is what starts and parks it",
+			"actors/worker.go":            "a user's Close may end its goroutine, which must not be the actor's",
+			"stages/stagetest/origin.go":  "an origin under test may never return, and must be told from one that does",
+			"stages/stagetest/perform.go": "a kind under test may never return, and must be told from one that does",
+			"stages/stagetest/conform.go": "two workers of one stage are at work at once, so that the race detector sees what they share",
+			"stages/stagetest/thread.go":  "a function under test may end its goroutine, which must not be the test's",
+			"supervisor/task.go":          "a background task runs beside the run that it belongs to",
+			"supervisor/herald.go":        "the herald tells events to a listener that may be slow",
+			"actors/hooks.go":             "hooks around stages are user code, which no actor may run",
 		},
 		// "file function": helpers that are called from inside bubbles only; "file": programs that measure real time.
 		Sleeps: map[string]string{
@@ -32,6 +35,8 @@ func lists() house.Lists {
 			"supervisor/epochwarm_test.go stays":                               "a function of a stage in a bubble",
 			"supervisor/graph_held_test.go call":                               "a function of a stage in a bubble",
 			"supervisor/attack_test.go Flush":                                  "a worker of a test in a bubble",
+			"supervisor/graphattack_test.go lingering":                         "a function of a stage in a bubble",
+			"supervisor/graphattackrace_test.go byTwos":                        "a function of a stage in a bubble",
 			"supervisor/graph_build_test.go rest":                              "a function of a stage in a bubble",
 			"supervisor/graph_stop_test.go TestEveryWayOutOfAGraphEndsAllOfIt": "called in a bubble",
 			"supervisor/aggregatewait_test.go checkWaits":                      "runs in a bubble, one per seed",

@@ -6,9 +6,7 @@ package plan
 type Shares struct {
 	batch Run   // what was split
 	To    []int // the branch of each of its elements
-	// Joined says that the parts have met again. It belongs to the join.
-	Joined bool
-	fork   int
+	fork  int
 }
 
 // Split appends to ids, one per branch, the identities of the n parts that the batch under parent was split into; part
@@ -25,15 +23,20 @@ func (p *Shares) Split(t *Tally, ids []*IDs, parent Run, fork int, branches, to 
 // ShareOf returns what the item under the cursor is a share of, at fork, or nil; and which of its elements are still
 // there, nil for all of them: it may itself have been split, and joined without what failed.
 func (c *Cursor) ShareOf(fork int) (s *Shares, kept []int) {
-	for r := c.Peek(); r.fam != nil && r.n > 0; r = r.up() {
+	for r := c.Peek(); r.fam != nil && r.n > 0; {
 		x := r.fam.special
 		switch {
 		case x == nil:
 		case x.shares != nil && x.shares.fork == fork:
 			return x.shares, kept
-		case x.name != nil && x.kept != nil: // a batch that has been joined
-			kept = within(x.kept, kept)
+		case x.name != nil: // a batch that has been joined: it goes on where it was split
+			if x.kept != nil {
+				kept = within(x.kept, kept)
+			}
+			r = *x.name
+			continue
 		}
+		r = r.up()
 	}
 	return nil, nil
 }
