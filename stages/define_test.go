@@ -75,7 +75,7 @@ func TestMistakesAreNamed(t *testing.T) {
 			stages.Source(g, "func", stages.FromFunc[int](nil))
 			stages.Source(g, "chan", stages.FromChan[int](nil))
 			return a
-		}, []string{`"zero": its origin is empty`, `"seq": its origin is empty`, `"func": its origin is empty`, `"chan": its origin is empty`}},
+		}, []string{`"zero": its origin is empty`, `"seq": FromSeq was given a nil function`, `"func": FromFunc was given a nil function`, `"chan": FromChan was given a nil channel`}},
 		"a bad pattern": {func(g *stages.Graph) stages.Stream[int] {
 			files := stages.Source(g, "list", stages.FromFiles(".", "[*"))
 			return stages.Map(files, "n", func(context.Context, string) (int, error) { return 0, nil })

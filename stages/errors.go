@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"time"
 )
 
 // Sentinels. Struct errors below wrap them where it says so.
@@ -18,7 +19,7 @@ var (
 	// ErrEmptyEpoch says that a source which is to be repeated forever has nothing to repeat.
 	ErrEmptyEpoch = errors.New("stages: nothing to repeat forever: the source is empty")
 	// ErrBranch says that the function of a Route, RouteBatch or Fork named a branch that there is not, or one twice, or
-	// not as many as the batch has elements.
+	// not as many as the batch has elements; or that of a MergeFunc an input that has nothing to give.
 	ErrBranch = errors.New("stages: no such branch")
 	// ErrRejoin says that a part of a batch did not come back to Rejoin as it left.
 	ErrRejoin = errors.New("stages: a part of a batch does not fit")
@@ -47,12 +48,35 @@ func (e *DefinitionError) Error() string {
 	return b.String() + e.Reason
 }
 
-func noBranch(b, n int) error { return fmt.Errorf("branch %d of %d: %w", b, n, ErrBranch) }
+// misrouted is an ErrBranch that says what is wrong.
+type misrouted string
 
-func branchTwice(b int) error { return fmt.Errorf("branch %d is named twice: %w", b, ErrBranch) }
+func (e misrouted) Error() string { return string(e) }
+
+func (e misrouted) Is(target error) bool { return target == ErrBranch }
+
+func noBranch(b, n int) error {
+	return misrouted(fmt.Sprintf("branch %d was chosen, want 0 to %d", b, n-1))
+}
+
+func branchTwice(b int) error { return misrouted(fmt.Sprintf("branch %d was chosen twice", b)) }
 
 func wrongCount(got, want int) error {
-	return fmt.Errorf("%d branches for a batch of %d: %w", got, want, ErrBranch)
+	return misrouted(fmt.Sprintf("%d branches were chosen for a batch of %d elements", got, want))
+}
+
+func noInput(i, n int) error {
+	return misrouted(fmt.Sprintf("input %d was chosen, want one of 0 to %d that has not ended its epoch", i, n-1))
+}
+
+// tooMany is an ErrTooMany for an input that may have so many outputs.
+func tooMany(most int) error {
+	return fmt.Errorf("more than %d outputs, or %d MiB: %w", most, maxGroupBytes>>20, ErrTooMany)
+}
+
+// tooLate says of a deadline that it was the stage's.
+func tooLate(err error, timeout time.Duration) error {
+	return fmt.Errorf("the stage's Timeout of %v is over: %w", timeout, err)
 }
 
 // An ItemError is an item that failed for good, and why.
@@ -82,8 +106,15 @@ type PanicError struct {
 	Stack string
 }
 
-// Error returns the value, not the stack.
-func (e *PanicError) Error() string { return "panic: " + e.Value }
+// Error returns the value and, if the stack tells, where it happened: "panic: no such key (decode.go:31)".
+func (e *PanicError) Error() string {
+	if _, at, ok := strings.Cut(e.Stack, "\n\t"); ok && !strings.HasPrefix(e.Stack, "goroutine ") { // that begins with who asked
+		at, _, _ = strings.Cut(at, "\n")
+		at, _, _ = strings.Cut(at, " ")
+		return fmt.Sprintf("panic: %s (%s)", e.Value, path.Base(at))
+	}
+	return "panic: " + e.Value
+}
 
 // A HungError is a function that ignored its context. It is ErrHung.
 type HungError struct {

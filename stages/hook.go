@@ -106,7 +106,7 @@ func withHooks[In, Out any](ctx context.Context, g *Graph, s *plan.Stage, w Work
 // tooMany is the check of a kernel that collects what an item emits.
 func (k *kernel[In, Out]) tooMany() error {
 	if k.over || k.stage.MaxOutputs > 0 && len(k.buf)-k.mark > k.stage.MaxOutputs {
-		return ErrTooMany
+		return tooMany(k.stage.MaxOutputs)
 	}
 	return nil
 }

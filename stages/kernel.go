@@ -126,14 +126,18 @@ func attempt[In, Out any](ctx context.Context, s *plan.Stage, w Worker[In, Out],
 		ctx, cancel = context.WithTimeout(ctx, s.Timeout)
 		defer cancel()
 	}
-	return w.Process(ctx, v, emit)
+	err := w.Process(ctx, v, emit)
+	if s.Timeout > 0 && err != nil && ctx.Err() == context.DeadlineExceeded {
+		err = tooLate(err, s.Timeout)
+	}
+	return err
 }
 
 // failed withdraws what a failed item has emitted.
 func (k *kernel[In, Out]) failed(w *plan.Work, err error, made int) bool {
 	over := k.over || k.stage.MaxOutputs > 0 && made > k.stage.MaxOutputs
 	if err == nil && over {
-		err = ErrTooMany
+		err = tooMany(k.stage.MaxOutputs)
 	}
 	if err == nil {
 		return false

@@ -264,7 +264,7 @@ func TestAOneToManyIsLimited(t *testing.T) {
 				}})
 			})
 			k.deliver(0, 2)
-			if failed := k.work.Err != nil; failed != c.fails || failed && (k.work.Err != stages.ErrTooMany || k.out.Len() != 1 || k.work.Next != 1) {
+			if failed := k.work.Err != nil; failed != c.fails || failed && (!errors.Is(k.work.Err, stages.ErrTooMany) || k.out.Len() != 1 || k.work.Next != 1) {
 				t.Errorf("%v at %d, behind %d outputs", k.work.Err, k.work.Next, k.out.Len())
 			}
 		})

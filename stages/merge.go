@@ -2,7 +2,6 @@ package stages
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"reflect"
 
@@ -214,7 +213,7 @@ func (c *chooser[T]) Choose(ctx context.Context, heads []plan.Chunk, at []int, m
 	for len(*order) < max && ctx.Err() == nil {
 		i := c.pick(c.heads)
 		if uint(i) >= uint(len(c.heads)) || c.heads[i] == nil {
-			return fmt.Errorf("it chose input %d of %d: %w", i, len(c.heads), ErrBranch)
+			return noInput(i, len(c.heads))
 		}
 		*order = append(*order, i)
 		if c.items[i] = c.items[i][1:]; len(c.items[i]) == 0 {

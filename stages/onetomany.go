@@ -30,7 +30,7 @@ func (k *oneToManyKernel[In, Out]) Run(ctx context.Context, w *plan.Work) {
 		w.Next, k.mark = i, len(k.buf)
 		out, err := k.apply(ctx, items[i])
 		if err == nil && k.tooMuch(out) {
-			err = ErrTooMany
+			err = tooMany(k.stage.MaxOutputs)
 		}
 		if err != nil {
 			w.Err = err

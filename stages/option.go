@@ -1,6 +1,7 @@
 package stages
 
 import (
+	"slices"
 	"time"
 
 	"github.com/weirflow/weir/internal/plan"
@@ -36,6 +37,7 @@ type Mailbox int
 
 func (n Mailbox) work(d *draft) { n.flatMap(d) }
 func (n Mailbox) flatMap(d *draft) {
+	d.once("Mailbox")
 	d.check("mailbox %d", int(n), 1, maxSize)
 	d.Mailbox = int(n)
 }
@@ -50,6 +52,7 @@ func (n Buffer) flatMap(d *draft) { n.set(d) }
 func (n Buffer) serial(d *draft)  { n.set(d) }
 func (n Buffer) source(d *draft)  { n.set(d) }
 func (n Buffer) set(d *draft) {
+	d.once("Buffer")
 	most := maxSize
 	if d.Kind == sourceKind {
 		most = maxRing // its places are allocated
@@ -79,6 +82,7 @@ const (
 
 func (o Order) work(d *draft) { o.flatMap(d) }
 func (o Order) flatMap(d *draft) {
+	d.once("Ordered or Unordered")
 	if o != Ordered && o != Unordered {
 		d.refuse("order %d, want Ordered or Unordered", int(o))
 	}
@@ -92,6 +96,7 @@ type Timeout time.Duration
 
 func (t Timeout) work(d *draft) { t.flatMap(d) }
 func (t Timeout) flatMap(d *draft) {
+	d.once("Timeout")
 	if time.Duration(t) < time.Microsecond {
 		d.refuse("timeout %v, want at least 1µs: is the unit missing?", time.Duration(t))
 	}
@@ -103,6 +108,7 @@ func (t Timeout) flatMap(d *draft) {
 type MaxWait time.Duration
 
 func (t MaxWait) serial(d *draft) {
+	d.once("MaxWait")
 	if time.Duration(t) < time.Microsecond {
 		d.refuse("wait of at most %v, want at least 1µs: is the unit missing?", time.Duration(t))
 	}
@@ -115,6 +121,7 @@ func (t MaxWait) serial(d *draft) {
 type MaxHeld int
 
 func (n MaxHeld) serial(d *draft) {
+	d.once("MaxHeld")
 	d.check("at most %d items held", int(n), 1, maxSize)
 	d.needsHolds("MaxHeld")
 	d.Stage.MaxHeld = int(n)
@@ -124,6 +131,7 @@ func (n MaxHeld) serial(d *draft) {
 type Groups int
 
 func (n Groups) serial(d *draft) {
+	d.once("Groups")
 	if d.check("%d groups", int(n), 1, maxSize); d.Stage.Groups == 0 {
 		d.refuse("Groups means nothing to a stage of kind %q, which has none", d.Kind)
 		return
@@ -142,6 +150,7 @@ const (
 )
 
 func (l Last) serial(d *draft) {
+	d.once("DropLast or KeepLast")
 	d.needsHolds("DropLast")
 	d.Stage.DropLast = l == DropLast
 }
@@ -162,6 +171,14 @@ func (d *draft) check(what string, n, least, most int) {
 	}
 }
 
+// once refuses an option that is given again: which of the two is meant, nobody can know.
+func (d *draft) once(option string) {
+	if slices.Contains(d.given, option) {
+		d.refuse("%s is given twice", option)
+	}
+	d.given = append(d.given, option)
+}
+
 func (d *draft) needsHolds(option string) {
 	if !d.Holds {
 		d.refuse("%s means nothing to a %s, which holds no items back", option, d.Kind)
@@ -176,6 +193,7 @@ type Epochs int
 const Forever Epochs = plan.Forever
 
 func (n Epochs) source(d *draft) {
+	d.once("Epochs")
 	switch {
 	case n < 1 && n != Forever:
 		d.refuse("%d epochs, want at least 1, or Forever", int(n))

@@ -15,6 +15,7 @@ func (o onError) flatMap(d *draft) { o.set(d) }
 func (o onError) serial(d *draft)  { o.set(d) }
 func (o onError) source(d *draft)  { o.set(d) }
 func (o onError) set(d *draft) {
+	d.once("OnError")
 	if o.p.count < 0 {
 		d.refuse("a budget of %d failures, want at least 0", o.p.count)
 	}

@@ -102,7 +102,7 @@ func (k *serialKernel[In, Out]) collect(ctx context.Context, w *plan.Work, items
 	case err != nil && emitted:
 		return 0, Fatal(fmt.Errorf("%T has emitted something in a call that failed: %w", k.flusher, err))
 	case k.over || made > k.stage.MaxOutputs:
-		return 0, Fatal(ErrTooMany)
+		return 0, Fatal(tooMany(k.stage.MaxOutputs))
 	}
 	return n, err
 }

@@ -80,7 +80,7 @@ func FromSlice[T any](s []T) Origin[T] {
 // abandoned.
 func FromSeq[T any](seq func(ctx context.Context) iter.Seq2[T, error]) Origin[T] {
 	if seq == nil {
-		return Origin[T]{}
+		return Origin[T]{fault: "FromSeq was given a nil function"}
 	}
 	return FromFunc(func(ctx context.Context, from Position) iter.Seq2[T, error] {
 		if from.Index == 0 {
@@ -102,6 +102,9 @@ func FromSeq[T any](seq func(ctx context.Context) iter.Seq2[T, error]) Origin[T]
 // FromFunc is FromSeq for sources that can seek, or differ by epoch: open(ctx, Position{Epoch: e, Index: i}) yields
 // what comes after the first i items of epoch e, the same each time it is asked. stagetest.Origin checks that.
 func FromFunc[T any](open func(ctx context.Context, from Position) iter.Seq2[T, error]) Origin[T] {
+	if open == nil {
+		return Origin[T]{fault: "FromFunc was given a nil function"}
+	}
 	return Origin[T]{open: open}
 }
 
@@ -109,7 +112,7 @@ func FromFunc[T any](open func(ctx context.Context, from Position) iter.Seq2[T, 
 // the stage runs in the deploying process, and has one epoch. An item that was received before Drain comes out.
 func FromChan[T any](c <-chan T) Origin[T] {
 	if c == nil {
-		return Origin[T]{}
+		return Origin[T]{fault: "FromChan was given a nil channel"}
 	}
 	return Origin[T]{local: true, open: func(ctx context.Context, _ Position) iter.Seq2[T, error] {
 		return func(yield func(T, error) bool) {

@@ -43,8 +43,9 @@ func (g *Graph) fault(at place, reason string) {
 // A draft is a stage while its options are applied.
 type draft struct {
 	*plan.Stage
-	order  Order // 0: not said
-	modest bool  // it takes no Buffer: its waiting room is no larger than what is before it
+	order  Order    // 0: not said
+	modest bool     // it takes no Buffer: its waiting room is no larger than what is before it
+	given  []string // options
 	faults []string
 }
 
