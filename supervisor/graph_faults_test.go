@@ -46,7 +46,6 @@ func reap[T any](t *testing.T, p stages.Pipeline[T]) (out []T, s supervisor.Stat
 		if err := run.Stop(); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(time.Minute) // the actor library may have a timer of its own, for what it would print
 	})
 	return out, s, failure
 }
