@@ -11,10 +11,6 @@ import (
 
 // Care: workers die and are replaced, items are tried again, or fail for good.
 
-// maxInARow is how many workers may be replaced in a row without one item finished in between: then the stage is at
-// fault, not the items, whatever the policy says.
-const maxInARow = 10
-
 // HandleFailure is protoactor's door for supervision; it runs in the stage's goroutine. The piece of the dead
 // incarnation comes as message: it is in the ledger, and complete up to the item that cost the worker.
 //
@@ -60,7 +56,7 @@ func (s *stage) judge(p *piece) {
 	switch {
 	case err == plan.ErrDropped:
 		s.dropItem(p)
-	case p.died && s.inARow > maxInARow:
+	case p.died && s.inARow > plan.MaxInARow:
 		s.doom(p, fmt.Errorf("stage %q: %d workers lost in a row: %w", s.spec.Name, s.inARow, err))
 	case p.unopened:
 		if p.fatal {
@@ -147,12 +143,9 @@ func (s *stage) settle(p *piece, fate plan.Fate) {
 	s.run.account.Add(&t)
 }
 
-// probation is how many items a stage finishes before a fraction of failures is judged.
-const probation = 100
-
 // within reports whether the failures so far, or final ones, are within p.
 func (st *stageStats) within(p plan.Policy, final bool) bool {
-	return p.Tolerates(st.failed.Load(), st.finished.Load(), probation, final)
+	return p.Tolerates(st.failed.Load(), st.finished.Load(), final)
 }
 
 // overBudget is the error of a stage that has failed too often; last is the item that was one too many, or nil when the

@@ -54,7 +54,7 @@ func (s *stage) fork(r result) {
 			if sh != nil {
 				n = 0
 			}
-			o.push(out{chunk: c, inputs: n, share: sh})
+			o.push(out{chunk: c, inputs: n, single: sh == nil, share: sh})
 		case marks:
 			o.push(out{chunk: s.markOf(round, s.epochOf(r.parts))})
 		}

@@ -29,6 +29,7 @@ type out struct {
 	chunk  plan.Chunk // nil: nothing came of the inputs
 	pos    int        // items sent
 	inputs int
+	single bool   // each item is one input, which leaves with it
 	share  *share // of a result that goes by several outboxes
 	door   *door  // to be opened when it has left
 }
@@ -161,6 +162,10 @@ func (o *outbox) split(r *out, n int) plan.Chunk {
 	c.Head().Epoch = h.Epoch
 	r.pos += items
 	n -= items
+	if r.single {
+		r.inputs -= items
+		o.left(items)
+	}
 	if n > 0 && h.Round.Fork != 0 {
 		c.Head().Round, h.Round = h.Round, plan.Round{}
 		n--

@@ -49,6 +49,7 @@
 //
 // # Testing
 //
-// The functions are plain functions: call them. A source is tested by stagetest.Origin. A pipeline in a test is deployed
-// as anywhere else; supervisor.Items does it in one loop, and works inside testing/synctest.
+// The functions are plain functions: call them. Stages with their options are tested by stagetest.Run, a kind by
+// stagetest.Conform, a source by stagetest.Origin. A pipeline in a test is deployed as anywhere else; supervisor.Items
+// does it in one loop, and works inside testing/synctest.
 package stages

@@ -66,7 +66,7 @@ func (k *forkKernel[T]) route(ctx context.Context, w *plan.Work, in *plan.Of[T])
 		}
 		o := k.branch(b)
 		o.Items = append(o.Items, in.Items[i])
-		k.identify(i, &o.Head().IDs, 1)
+		k.identify(i, b, 1)
 		w.Next = i + 1
 	}
 }
@@ -84,15 +84,15 @@ func (k *forkKernel[T]) ask(ctx context.Context, w *plan.Work, in *plan.Of[T]) {
 		}
 		if len(k.to) == 0 {
 			w.Dropped++
-			w.Tally.SettleOne(k.skip(i), plan.Filtered)
+			w.Tally.SettleOne(k.identity(i), plan.Filtered)
 		}
 		for n, b := range k.to {
 			o := k.branch(b)
 			o.Items = append(o.Items, in.Items[i])
 			if n == 0 {
-				k.identify(i, &o.Head().IDs, len(k.to))
+				k.identify(i, b, len(k.to))
 			} else {
-				k.again(i, &o.Head().IDs)
+				k.strands[b].Add(&o.Head().IDs, &k.base, i)
 			}
 		}
 		w.Next = i + 1
@@ -159,6 +159,8 @@ type branches[T any] struct {
 	ids       plan.Cursor // of the input
 	split     *plan.Family
 	from, to  int // items that split is for
+	base      plan.Base
+	strands   []plan.Strand // by output
 }
 
 func (k *branches[T]) init(s *plan.Stage, scatter bool) {
@@ -168,10 +170,11 @@ func (k *branches[T]) init(s *plan.Stage, scatter bool) {
 	}
 	k.numbers = s.Numbers()
 	k.parts = k.splitting > 1 || k.numbers
+	k.strands = make([]plan.Strand, s.Outs)
 }
 
 func (k *branches[T]) begin(w *plan.Work) {
-	k.work, k.ids = w, w.In.Head().IDs.From(w.Next)
+	k.work, k.ids, k.base = w, w.In.Head().IDs.From(w.Next), plan.Base{}
 	k.split, k.from, k.to = nil, w.Next, w.Next
 	if w.Turn = nil; k.numbers {
 		w.Turn = &plan.Turn{Fork: k.stage.Index + 1}
@@ -188,37 +191,38 @@ func (k *branches[T]) branch(b int) *plan.Of[T] {
 	return o
 }
 
-// identify appends the identity of item i, which goes down n branches, to ids.
-func (k *branches[T]) identify(i int, ids *plan.IDs, n int) {
-	if !k.parts {
-		k.ids.CopyTo(ids, i+1)
-		return
+// identify gives output b the identity of item i, which goes by n outputs.
+func (k *branches[T]) identify(i, b, n int) {
+	if !k.base.Has(i) {
+		k.rebase(i)
 	}
-	if i >= k.to {
-		k.stretch(i)
+	if k.splitting > 1 {
+		k.split.SetAlive(i-k.from, n)
 	}
-	k.split.SetAlive(i-k.from, n)
-	ids.Split(k.split, i-k.from, 1)
+	k.strands[b].Add(&k.out[b].Head().IDs, &k.base, i)
 }
 
-// again appends it to the ids of a further branch.
-func (k *branches[T]) again(i int, ids *plan.IDs) { ids.Split(k.split, i-k.from, 1) }
-
-// skip passes over item i, which goes nowhere, and returns its identity.
-func (k *branches[T]) skip(i int) plan.Run {
-	c := k.work.In.Head().IDs.From(i)
-	r := c.Peek()
-	if !k.parts {
-		k.ids = c
-		k.ids.Next()
+// rebase finds where the identity of item i, and of those behind it, comes from.
+func (k *branches[T]) rebase(i int) {
+	if k.parts {
+		n := k.stretch(i)
+		k.split.Base(&k.base, i, n)
+		return
 	}
-	return r
+	k.ids.To(i)
+	k.ids.Base(&k.base)
+}
+
+// identity returns that which item i has come with.
+func (k *branches[T]) identity(i int) plan.Run {
+	k.ids.To(i)
+	return k.ids.Peek()
 }
 
 // stretch begins a split at item i, and returns how many items it is for.
 func (k *branches[T]) stretch(i int) (n int) {
-	c := k.work.In.Head().IDs.From(i)
-	k.split, n = plan.NewSplit(c, k.work.To, k.work.Turn, i-k.work.First, k.splitting)
+	k.ids.To(i)
+	k.split, n = plan.NewSplit(k.ids, k.work.To, k.work.Turn, i-k.work.First, k.splitting)
 	k.from, k.to = i, i+n
 	return n
 }
@@ -226,6 +230,7 @@ func (k *branches[T]) stretch(i int) (n int) {
 func (k *branches[T]) end(w *plan.Work) {
 	for b, o := range k.out {
 		if o != nil {
+			k.strands[b].Flush(&o.Head().IDs)
 			w.Outs[b] = o
 			k.out[b] = nil
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 
 	"github.com/weirflow/weir/internal/plan"
 )
@@ -177,6 +178,8 @@ func (h *hooked[In, Out]) within(ctx context.Context, hooks []Hook, it *Item, v 
 }
 
 func (h *hooked[In, Out]) attempt(ctx context.Context, v In, emit func(Out) bool) error {
+	emit, over := watched(plan.WorkOf(ctx), emit)
+	defer over()
 	if err := h.Worker.Process(ctx, v, emit); err != nil {
 		return err
 	}
@@ -198,3 +201,16 @@ func (h *hooked[In, Out]) unwind(ctx context.Context, exit func(context.Context,
 }
 
 func (h *hooked[In, Out]) Close() error { return closeWorker(h.Worker) }
+
+// watched returns emit for one call, and what is to be called when that is over. Tests watch for an emit that is kept.
+func watched[Out any](w *plan.Work, emit func(Out) bool) (func(Out) bool, func()) {
+	if w == nil || w.Watch == nil {
+		return emit, func() {}
+	}
+	watch, over := w.Watch, &atomic.Bool{}
+	return func(v Out) bool {
+		late := over.Load()
+		watch(late)
+		return !late && emit(v)
+	}, func() { over.Store(true) }
+}

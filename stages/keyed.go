@@ -23,7 +23,7 @@ type keyedKernel[K comparable, In, Out any, A Aggregator[In, Out]] struct {
 	groups  map[K]*group[K, A]
 	waiting queue[K, A]
 	current *group[K, A] // has been opened, and holds nothing yet
-	at      plan.Run     // the item at hand, or the last one
+	at      plan.Run     // the item at hand
 	serving *group[K, A] // that of the item at hand
 	spare   []*group[K, A]
 	count   int      // of the items held
@@ -60,7 +60,11 @@ func (k *keyedKernel[K, In, Out, A]) Run(ctx context.Context, w *plan.Work) {
 		if w.Flush == plan.DropHeld {
 			emit = func(Out) bool { return true }
 		}
-		for len(k.waiting) > 0 && k.waiting[0].numbers[0] < w.Until && k.flush(ctx, w, emit) {
+		var at plan.Run // none: the last one may be gone
+		if w.Ends {
+			at = k.stage.EndOfEpoch()
+		}
+		for len(k.waiting) > 0 && k.waiting[0].numbers[0] < w.Until && k.flush(ctx, w, at, emit) {
 		}
 	}
 	k.finish()
@@ -122,7 +126,7 @@ func (k *keyedKernel[K, In, Out, A]) item(ctx context.Context, w *plan.Work, v I
 	case held < most:
 		heap.Fix(&k.waiting, g.place)
 	}
-	return k.count < k.stage.MaxHeld || k.flush(ctx, w, k.emit)
+	return k.count < k.stage.MaxHeld || k.flush(ctx, w, k.at, k.emit)
 }
 
 // Process is what hooks are around.
@@ -136,7 +140,7 @@ func (k *keyedKernel[K, In, Out, A]) find(ctx context.Context, w *plan.Work, key
 	if g := k.groups[key]; g != nil {
 		return g, nil
 	}
-	if len(k.waiting) >= k.stage.Groups && !k.flush(ctx, w, k.emit) {
+	if len(k.waiting) >= k.stage.Groups && !k.flush(ctx, w, k.at, k.emit) {
 		return nil, w.Err
 	}
 	of, err := k.open(ctx, key)
@@ -165,12 +169,15 @@ func (k *keyedKernel[K, In, Out, A]) group() *group[K, A] {
 
 func equal[K comparable](a, b K) bool { return a == b }
 
-// flush has the group that has waited longest emit what it holds, and closes it. An error, or a panic, is not that of an
+// flush has the group that has waited longest emit what it holds, and closes it. Its outputs stand where at does, or, if
+// that is empty, where the last of what they are made of stood. An error, or a panic, is not that of an
 // item.
-func (k *keyedKernel[K, In, Out, A]) flush(ctx context.Context, w *plan.Work, emit func(Out) bool) bool {
+func (k *keyedKernel[K, In, Out, A]) flush(ctx context.Context, w *plan.Work, at plan.Run, emit func(Out) bool) bool {
 	g := k.waiting[0]
 	w.Flushing, k.mark, k.free = true, len(k.buf), true
+	emit, over := watched(w, emit)
 	err := g.of.Flush(ctx, emit)
+	over()
 	k.free = false
 	if held := g.of.Held(); err == nil && held != 0 {
 		err = fmt.Errorf("%T holds %d items after Flush, want none", g.of, held)
@@ -178,7 +185,7 @@ func (k *keyedKernel[K, In, Out, A]) flush(ctx context.Context, w *plan.Work, em
 	if k.failed(w, err, 0) {
 		return false
 	}
-	k.release(w, g, k.at, 0, len(k.buf)-k.mark)
+	k.release(w, g, at, 0, len(k.buf)-k.mark)
 	k.close(w, g)
 	w.Flushing = false
 	return true
@@ -192,9 +199,6 @@ func (k *keyedKernel[K, In, Out, A]) release(w *plan.Work, g *group[K, A], at pl
 	g.ids.TakeFront(&k.gone, n)
 	k.count -= n
 	if made > 0 {
-		if w.Flushing && w.Ends && w.Next == w.To {
-			at = at.AtEnd()
-		}
 		k.out.Head().IDs.Merged(w.Tally, &k.gone, at, made)
 	} else {
 		w.Dropped += n

@@ -60,7 +60,7 @@ func (k *dealKernel[T]) Run(ctx context.Context, w *plan.Work) {
 		}
 		if len(to) == 0 {
 			w.Dropped++
-			w.Tally.SettleOne(k.skip(i), plan.Filtered)
+			w.Tally.SettleOne(k.identity(i), plan.Filtered)
 		} else {
 			k.deal(w, i, in.Items[i], to)
 		}
@@ -128,7 +128,7 @@ func (k *dealKernel[T]) deal(w *plan.Work, i int, batch []T, to []int) {
 // parent returns the identity of batch i, with its place in the order if somebody restores it.
 func (k *dealKernel[T]) parent(i int) plan.Run {
 	if !k.parts {
-		return k.skip(i)
+		return k.identity(i)
 	}
 	if i >= k.to {
 		k.stretch(i)

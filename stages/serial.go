@@ -145,7 +145,7 @@ func (k *serialKernel[In, Out]) release(w *plan.Work, at plan.Run, held, made in
 	k.held.TakeFront(&k.gone, max(k.held.Len()-held, 0))
 	if made > 0 {
 		if w.Flushing && w.Ends {
-			at = at.AtEnd()
+			at = k.stage.EndOfEpoch()
 		}
 		k.out.Head().IDs.Merged(w.Tally, &k.gone, at, made)
 		return
@@ -161,7 +161,9 @@ func (k *serialKernel[In, Out]) flush(ctx context.Context, w *plan.Work, emit fu
 		return
 	}
 	w.Flushing, k.mark, k.free = true, len(k.buf), true
+	emit, over := watched(w, emit)
 	err := k.flusher.Flush(ctx, emit)
+	over()
 	k.free = false
 	if held := k.flusher.Held(); err == nil && held != 0 {
 		err = fmt.Errorf("%T holds %d items after Flush, want none", k.flusher, held)

@@ -136,7 +136,7 @@ func (g *Graph) finish(of *Graph, outlet plan.Port) {
 func placeOf(s *plan.Stage) place { return place{s.Name, s.File, s.Line} }
 
 // statement finds the statement of the build function that is being executed, however many constructors of other
-// packages lie between: the frame that Definition.run has called.
+// packages lie between: the frame that Definition.run has called, or behind it the first that is not stagetest's.
 func statement() (file string, line int) {
 	pcs := make([]uintptr, 256)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
@@ -146,7 +146,10 @@ func statement() (file string, line int) {
 		if strings.Contains(f.Function, "weir/stages.(*Definition[") && strings.HasSuffix(f.Function, ".run") {
 			return callee.File, callee.Line
 		}
-		if callee = f; !more {
+		if !strings.Contains(f.Function, "weir/stages/stagetest.") {
+			callee = f
+		}
+		if !more {
 			return "", 0
 		}
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weirflow/weir/examples/dedupe"
 	"github.com/weirflow/weir/stages"
+	"github.com/weirflow/weir/stages/stagetest"
 	"github.com/weirflow/weir/supervisor"
 )
 
@@ -59,6 +61,28 @@ func TestFaultsOfForeignKindsAreNamed(t *testing.T) {
 	if strings.Contains(fmt.Sprint(err), "dedupe.go:") {
 		t.Errorf("the line of the constructor is named: %v", err)
 	}
+}
+
+func TestDedupeDropsWhatItHasSeen(t *testing.T) {
+	got := stagetest.Run(t, func(in stages.Stream[int]) stages.Stream[int] {
+		return dedupe.Dedupe(in, "dedupe", 2)
+	}, 1, 1, 2, 3, 1)
+	if !slices.Equal(got.Out, []int{1, 2, 3, 1}) || got.Filtered != 1 || got.Err != nil {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// What its worker has seen is lost with it, so it conforms for items that are different.
+func TestDedupeConforms(t *testing.T) {
+	stagetest.Conform(t, func(in stages.Stream[string]) stages.Stream[string] {
+		return dedupe.Dedupe(in, "dedupe", 2)
+	}, "a", "b", "c")
+}
+
+func TestPairsConform(t *testing.T) {
+	stagetest.Conform(t, func(in stages.Stream[int]) stages.Stream[[2]int] {
+		return dedupe.Pairs(in, "pairs")
+	}, 1, 2, 3, 4, 5)
 }
 
 func TestNeighboursBecomePairs(t *testing.T) {

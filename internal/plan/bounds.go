@@ -27,6 +27,10 @@ const PartItems = 512
 // MaxAttempts is how often an item is tried that costs its worker.
 const MaxAttempts = 3
 
+// MaxInARow is how many workers may be replaced in a row without one item finished in between: then the stage is at
+// fault, not the items, whatever the policy says.
+const MaxInARow = 10
+
 // Unlimited is a number that nothing bounds. Countless is one that is too large to count.
 const (
 	Unlimited = -1

@@ -100,9 +100,12 @@ type Policy struct {
 	Fraction float64 // of the items finished; 0 if Count rules
 }
 
+// probation is how many items a stage finishes before a fraction of failures is judged.
+const probation = 100
+
 // Tolerates reports whether failed items, of finished ones (those included), are within the policy. A fraction is
 // judged once probation items are finished, and when final is set.
-func (p Policy) Tolerates(failed, finished, probation int64, final bool) bool {
+func (p Policy) Tolerates(failed, finished int64, final bool) bool {
 	if p.Fraction > 0 {
 		return !final && finished < probation || float64(failed) <= p.Fraction*float64(finished)
 	}

@@ -241,6 +241,13 @@ func (s *IDs) Gather(from []*Cursor, order []int) {
 	}
 }
 
+// To goes on to item i.
+func (c *Cursor) To(i int) {
+	for c.at < i {
+		c.step(min(i-c.at, int(c.ids.runs[c.k].n)-c.i))
+	}
+}
+
 // Skip goes behind the next n items, which are of one run.
 func (c *Cursor) Skip(n int) { c.step(n) }
 

@@ -257,19 +257,17 @@ func (r Run) position(fork int) (uint64, bool) {
 	return 0, false
 }
 
-// AtEnd returns the item, a run of one, as one that stands at the end of its epoch in the order of every fork: for Merged.
-func (r Run) AtEnd() Run {
-	spots := r.spots()
-	if spots == nil {
-		return r
+// EndOfEpoch returns what stands for an item, in Merged, where outputs of the stage stand at the end of the epoch. It is
+// empty if nobody asks where they stand.
+func (s *Stage) EndOfEpoch() Run {
+	if len(s.Rounds) == 0 {
+		return Run{}
 	}
-	for i := range spots {
-		spots[i].at = EpochEnd
+	var spots []spot
+	for _, fork := range s.Rounds[0] {
+		spots = append(spots, spot{fork, EpochEnd})
 	}
-	f := &Family{special: &special{spots: spots}}
-	f.one[0] = r
-	f.parents = IDs{f.one[:], 1}
-	return Run{index: r.index, fam: f, n: 1, epoch: r.epoch, src: r.src}
+	return Run{fam: &Family{special: &special{spots: spots}}, n: 1}
 }
 
 // spots returns the positions of the item, a run of one, in the orders of all forks that it has come by.

@@ -57,6 +57,9 @@ type Work struct {
 	Yield atomic.Bool
 	// Parts hands on outputs while their input is still worked on. nil unless the stage is Streaming.
 	Parts Parts
+	// Watch is told of each emit, if there are hooks around items, and of each in a flush; late says that it comes when its
+	// call is over. It may panic. nil: nobody watches.
+	Watch func(late bool)
 }
 
 // A Spoiled is what a kernel panics with that holds an item which has failed, or is to be dropped, all the same. The

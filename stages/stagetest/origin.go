@@ -212,8 +212,8 @@ func (e examination[T]) read(ctx context.Context, how string, at, n int, each fu
 	return r.items, r.fault == ""
 }
 
-// wait returns the reading, unless nothing at all happens for as long as patience lasts.
-func wait[T comparable](done <-chan reading[T], passed *atomic.Int64) (reading[T], bool) {
+// wait returns what comes, unless nothing at all happens for as long as patience lasts.
+func wait[R any](done <-chan R, passed *atomic.Int64) (r R, ok bool) {
 	for {
 		before := passed.Load()
 		timer := time.NewTimer(patience)
@@ -223,7 +223,7 @@ func wait[T comparable](done <-chan reading[T], passed *atomic.Int64) (reading[T
 			return r, true
 		case <-timer.C:
 			if passed.Load() == before {
-				return reading[T]{}, false
+				return r, false
 			}
 		}
 	}

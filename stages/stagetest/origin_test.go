@@ -39,6 +39,14 @@ func from(f func(ctx context.Context, from stages.Position, yield func(int, erro
 	})
 }
 
+func (r *recorder) Logf(string, ...any) {}
+
+// Fatalf ends what is tested, for the caller to recover.
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	panic(r)
+}
+
 // upTo yields the numbers from begin to end-1.
 func upTo(begin, end int, yield func(int, error) bool) bool {
 	for i := begin; i < end; i++ {
