@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/weirflow/weir/stages"
@@ -58,7 +59,7 @@ type hooks struct {
 	entered, exited atomic.Int64   // items, in the outer one
 	inside, left    atomic.Int64   // in the inner one
 	first           []atomic.Int64 // attempts, by vertex
-	panicked        atomic.Bool
+	died            atomic.Bool
 }
 
 func newHooks(p *plant) *hooks {
@@ -108,9 +109,7 @@ func (h *hooks) enterInner(_ context.Context, it stages.Item) error {
 		case droppedBefore:
 			return errDropped
 		}
-		if hash(h.graph.seed, p)%14 == 0 {
-			h.dieOnce(it)
-		}
+		h.dieOnce(it, p, 0)
 	}
 	h.inside.Add(1)
 	return nil
@@ -128,17 +127,22 @@ func (h *hooks) exitInner(_ context.Context, it stages.Item, err error) error {
 	case droppedBehind:
 		return errDropped
 	}
-	if hash(h.graph.seed, p)%14 == 1 && h.graph.vertices[i].kind != "sink" {
-		h.dieOnce(it)
+	if h.graph.vertices[i].kind != "sink" {
+		h.dieOnce(it, p, 1)
 	}
 	return nil
 }
 
-// dieOnce dies once in a run, at the first attempt of an item.
-func (h *hooks) dieOnce(it stages.Item) {
-	if it.Attempt == 1 && h.panicked.CompareAndSwap(false, true) {
-		panic("hook")
+// dieOnce dies once in a run, at the first attempt of an item, in one of two places.
+func (h *hooks) dieOnce(it stages.Item, p parcel, place uint64) {
+	seed := h.graph.seed
+	if it.Attempt > 1 || hash(seed, p)%(10+seed%200) != place || !h.died.CompareAndSwap(false, true) {
+		return
 	}
+	if seed%3 == 0 {
+		runtime.Goexit()
+	}
+	panic("hook")
 }
 
 // check wants that what was entered was left, and that each item has had one first attempt.

@@ -36,7 +36,7 @@ func TestRandomGraphsGiveWhatTheReferenceGives(t *testing.T) {
 }
 
 // mostWork keeps graphs small enough for many of them.
-const mostWork = 5000
+const mostWork = 10000
 
 // randomGraph is the same for the same seed.
 func randomGraph(seed uint64) *graph {
@@ -169,7 +169,7 @@ func (n *nursery) gather(ins []socket, hows ...string) socket {
 
 func (n *nursery) source() socket {
 	v := vertex{kind: "source"}
-	most := []int{1, 2, 30, 60, 60, 120, 300}[n.r.IntN(7)]
+	most := []int{1, 2, 30, 60, 120, 300, 600}[n.r.IntN(7)]
 	for range n.g.epochs {
 		if n.r.IntN(8) == 0 {
 			most = n.r.IntN(2)
