@@ -34,6 +34,27 @@ func TestWindowsAreAsLargeAsTheDescriptionSays(t *testing.T) {
 	}
 }
 
+// So are those of the inputs of a merge, and of what may not have more room than what is before it.
+func TestWindowsWithoutABufferAreAsLargeAsTheDescriptionSays(t *testing.T) {
+	for _, room := range []int{0, 8, 100, plan.LargestRoom} {
+		for _, buffer := range []int{plan.Flow, 0, 9, 5000} {
+			before := &plan.Stage{Mailbox: 1, Buffer: buffer, Item: reflect.TypeFor[int]()}
+			if buffer == plan.Flow {
+				before.MaxRoom = room
+			}
+			s := &plan.Stage{Index: 1, In: []plan.Port{{Stage: 0}}, Mailbox: 3, Buffer: plan.Flow, MaxRoom: before.RoomBehind(), Item: before.Item, Mix: &plan.Mix{}}
+			r := &Run{graph: &plan.Graph{Stages: []*plan.Stage{before, s}}, stats: []*stageStats{{}, {}}}
+			if w := newStage(r, s, nil, &edge{}, []outbox{{}}).win; w.most != s.Window() || w.size > w.most {
+				t.Errorf("room %d, buffer %d: a stage: at most %d, at first %d, described as %d", room, buffer, w.most, w.size, s.Window())
+			}
+			m := newMixer(r, s, nil, map[plan.Port]*edge{s.In[0]: {}}, outbox{})
+			if w := m.ins[0].win; w.most != r.graph.InputWindow(s, 0) || w.size > w.most {
+				t.Errorf("room %d, buffer %d: a merge: at most %d, at first %d, described as %d", room, buffer, w.most, w.size, r.graph.InputWindow(s, 0))
+			}
+		}
+	}
+}
+
 // A window that follows the flow never grants more than it is described to.
 func TestAWindowNeverGrantsMoreThanIsDescribed(t *testing.T) {
 	s := &plan.Stage{Mailbox: 3, MaxHeld: 5, Buffer: plan.Flow}

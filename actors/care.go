@@ -92,6 +92,7 @@ func (s *stage) judgeItem(p *piece, err error) {
 	item := &stages.ItemError{Stage: s.spec.Name, Item: s.itemID(p), Attempts: p.attempt, Err: err}
 	failed := s.stats.failed.Add(1)
 	s.stats.finished.Add(1)
+	p.stops = s.stops(p) // behind settle, what it was made of may be gone
 	s.settle(p, plan.Failed)
 	s.run.event(Failed{Err: item, Budget: failed})
 	switch {

@@ -25,6 +25,9 @@ func (*choice) control() {}
 
 // byValue has the worker choose among what is at hand.
 func (m *mixer) byValue(credit int) (bool, int) {
+	if m.run.ctx.Err() != nil {
+		return false, -1 // the run is being stopped
+	}
 	ch := &choice{max: min(credit, mostTaken), heads: make([]plan.Chunk, len(m.ins)), at: make([]int, len(m.ins))}
 	for i := range m.ins {
 		in := &m.ins[i]

@@ -88,21 +88,30 @@ func (s *stage) endRound(p *piece) {
 	s.hasLeft(1)
 }
 
-// endRounds says in how far the rounds are complete in which the run fails: up to the item at which p stands.
-func (s *stage) endRounds(p *piece) {
-	if p.lot == nil || p.from >= p.to {
-		return
-	}
-	for i := range s.outs {
-		if i >= len(s.spec.Rounds) {
-			return
-		}
-		for _, fork := range s.spec.Rounds[i] {
+// stops returns how far the rounds are complete at the item at which p stands, for each output. It asks while the item is
+// alive.
+func (s *stage) stops(p *piece) (all []stop) {
+	for i, forks := range s.spec.Rounds {
+		for _, fork := range forks {
 			c := p.lot.chunk.Head().IDs.From(p.from)
 			if at, _, _, ok := c.Position(fork); ok {
-				s.outs[i].push(out{chunk: s.markOf(plan.Round{Fork: fork, Upto: at - 1}, p.epoch)})
+				all = append(all, stop{i, plan.Round{Fork: fork, Upto: at - 1}})
 			}
 		}
+	}
+	return all
+}
+
+// A stop is how far an output is complete when the run fails.
+type stop struct {
+	out   int
+	round plan.Round
+}
+
+// endRounds says how far the rounds are complete in which the run fails.
+func (s *stage) endRounds(p *piece) {
+	for _, st := range p.stops {
+		s.outs[st.out].push(out{chunk: s.markOf(st.round, p.epoch)})
 	}
 }
 

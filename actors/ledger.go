@@ -39,7 +39,8 @@ type piece struct {
 	resume     plan.Partial // of item from
 	outs       []result     // that wait for their turn
 	done       bool
-	doom       bool // the run fails here, once all before it is out
+	stops      []stop // how far the outputs are complete if the run fails at item from
+	doom       bool   // the run fails here, once all before it is out
 
 	worker int  // who has it, or had it
 	tick   int  // when it was handed out
@@ -229,7 +230,7 @@ func (s *stage) replace(p *piece) *piece {
 	q := s.newPiece()
 	q.prev, q.next, q.lot, q.from, q.to, q.mark, q.flush, q.until = p.prev, p.next, p.lot, p.from, p.to, p.mark, p.flush, p.until
 	q.epoch, q.era, q.attempt, q.past, q.alone, q.resume, q.single = p.epoch, p.era, p.attempt, p.past, p.alone, p.resume, p.single
-	q.round = p.round
+	q.round, q.stops = p.round, p.stops
 	q.outs = append(q.outs, p.outs...)
 	if q.prev != nil {
 		q.prev.next = q
@@ -285,7 +286,7 @@ func (s *stage) newPiece() *piece {
 	p.prev, p.next, p.lot, p.outs, p.out, p.err = nil, nil, nil, p.outs[:0], nil, nil
 	p.from, p.to, p.attempt, p.alone, p.past, p.flush, p.resume, p.open = 0, 0, 0, 0, past{}, plan.NoFlush, plan.Partial{}, plan.Partial{}
 	p.mark, p.done, p.doom, p.late, p.single, p.unsure = false, false, false, false, false, false
-	p.held, p.gone, p.dropped, p.turn, p.round = 0, p.gone[:0], 0, nil, plan.Round{}
+	p.held, p.gone, p.dropped, p.turn, p.round, p.stops = 0, p.gone[:0], 0, nil, plan.Round{}, nil
 	p.state.Store(home)
 	return p
 }

@@ -24,6 +24,7 @@ type mixer struct {
 	ins    []inlet
 	outbox outbox
 	taps   []*tap // of sources that feed nothing else
+	waits  int    // the input without which nothing can be taken; -1: it may be any
 	keeps  bool   // the order that it restores is asked for again, below
 	over   bool
 	ending bool // nothing more is wanted: the inputs are to end, and what they give until then is dropped
@@ -40,6 +41,7 @@ type mixer struct {
 	sup     actor.Supervisor
 	fails   int // of the function of a MergeFunc, in a row
 	ids     plan.IDs
+	whole   *plan.Shares // the last batch that was joined: a part of it that comes now comes twice
 	joined  []plan.Part
 	parts   []plan.Chunk // this and the following are scratch
 	places  []int
@@ -55,7 +57,7 @@ type pass struct {
 }
 
 func newMixer(r *Run, s *plan.Stage, box *mailbox, edges map[plan.Port]*edge, out outbox) *mixer {
-	m := &mixer{run: r, spec: s, mix: s.Mix, stats: r.stats[s.Index], box: box, outbox: out, drawn: -1}
+	m := &mixer{run: r, spec: s, mix: s.Mix, stats: r.stats[s.Index], box: box, outbox: out, drawn: -1, waits: -1}
 	m.outbox.left = func(int) {}
 	m.keeps = s.Marks(0, s.Mix.Fork)
 	m.taps = r.tapsOf(s)
@@ -88,6 +90,9 @@ func (m *mixer) Receive(c actor.Context) {
 		if in.q.len() == 1 {
 			in.begin()
 		}
+		if m.waits >= 0 && m.waits != x.Head().In && len(m.passed) == 0 {
+			return // nothing can be taken before the other one has come
+		}
 	case *edge:
 		x.pending.Store(false)
 	case *eos:
@@ -119,6 +124,7 @@ func (m *mixer) Receive(c actor.Context) {
 
 // turn takes as long as there is something to take, and credit for it.
 func (m *mixer) turn() {
+	m.waits = -1
 	for !m.over && m.choice == nil {
 		credit := m.outbox.edge.credit(m.outbox.sent)
 		if credit <= 0 {
@@ -150,7 +156,7 @@ func (m *mixer) step(credit int) bool {
 	case plan.ByValue:
 		moved, blocked = m.byValue(credit)
 	case plan.Rejoin:
-		moved, blocked = m.rejoin()
+		moved, blocked = m.rejoin(credit)
 	default:
 		if m.mix.Fork == 0 { // a single input has its order
 			moved, blocked = m.arrival(credit)
@@ -161,6 +167,7 @@ func (m *mixer) step(credit int) bool {
 	if m.over || moved || m.passRounds() {
 		return !m.over
 	}
+	m.waits = blocked
 	if blocked >= 0 && m.ins[blocked].stuck() {
 		m.end(true) // what comes next is not known any more
 	}
@@ -208,7 +215,7 @@ func (m *mixer) marks(in *inlet, h *plan.Head) {
 		}
 		for k := range m.passed {
 			if m.passed[k].fork == h.Round.Fork {
-				in.upto[k] = h.Round.Upto
+				in.upto[k] = max(in.upto[k], h.Round.Upto)
 			}
 		}
 	}
@@ -347,9 +354,9 @@ func (m *mixer) end(failed bool) {
 	}
 }
 
-// register makes a merge with epochs of its own known to who may want to end one.
+// register makes a merge known of which the epochs are the run's.
 func (m *mixer) register() {
-	if m.mix.EpochItems > 0 {
+	if m.run.skips[m.spec.Index] {
 		m.run.mu.Lock()
 		defer m.run.mu.Unlock()
 		m.run.mixers = append(m.run.mixers, m)

@@ -103,8 +103,22 @@ func (m *mixer) takeInOrder(d plan.Chunk, i, n int) {
 	m.taken(i, n)
 }
 
-// rejoin makes one batch whole.
-func (m *mixer) rejoin() (bool, int) {
+// rejoin makes batches whole.
+func (m *mixer) rejoin(credit int) (bool, int) {
+	most := min(credit, mostTaken)
+	d := m.spec.Pool.Get(most)
+	for d.Len() < most {
+		if ok, blocked := m.rejoinOne(d); m.over {
+			return true, -1
+		} else if !ok {
+			return m.give(d), blocked
+		}
+	}
+	return m.give(d), -1
+}
+
+// rejoinOne makes one batch whole, and appends it to d. It returns false if it cannot, and the input that it waits for.
+func (m *mixer) rejoinOne(d plan.Chunk) (bool, int) {
 	i, limit, of := m.first()
 	if i < 0 {
 		return false, of
@@ -127,21 +141,19 @@ func (m *mixer) rejoin() (bool, int) {
 		default:
 			if m.locate(in); in.pos == at {
 				of, kept := in.ids.ShareOf(m.mix.Fork)
-				fits = fits && of != nil && (to == nil || to == of) && !of.Joined
+				fits = fits && of != nil && (to == nil || to == of) && of != m.whole
 				part, to = plan.Part{Chunk: *in.q.front(), At: in.at, Kept: kept}, of
 			}
 		}
 		m.joined = append(m.joined, part)
 	}
 	if !fits { // something has come back twice, or was never a part
-		m.misfit(i, -1)
+		m.misfit(d, i, -1)
 		return false, -1
 	}
-	d := m.spec.Pool.Get(1)
 	kept, branch, ok := m.mix.Join(d, m.joined, to.To)
 	if !ok {
-		d.Free()
-		m.misfit(branch, branch)
+		m.misfit(d, branch, branch)
 		return false, -1
 	}
 	for k, p := range m.joined {
@@ -154,14 +166,15 @@ func (m *mixer) rejoin() (bool, int) {
 			m.taken(k, 1)
 		}
 	}
-	to.Joined = true
+	m.whole = to
 	to.Join(&d.Head().IDs, &m.ids, kept)
-	return m.give(d), -1
+	return true, -1
 }
 
-// misfit fails the run with the batch that is at hand: the part of input i, and branch, does not fit; a
+// misfit hands on d, and fails the run with the batch that is at hand: the part of input i, and branch, does not fit; a
 // negative branch says that it is no part at all.
-func (m *mixer) misfit(i, branch int) {
+func (m *mixer) misfit(d plan.Chunk, i, branch int) {
+	m.give(d)
 	h := (*m.ins[i].q.front()).Head()
 	err := fmt.Errorf("that of branch %d has not as many elements as it had: %w", branch, stages.ErrRejoin)
 	if branch < 0 {

@@ -76,7 +76,7 @@ func (o *outbox) mark(r *out) bool {
 			return false
 		}
 		if l.chunk.Head().Round.Fork == r.chunk.Head().Round.Fork {
-			l.chunk.Head().Round = r.chunk.Head().Round
+			l.chunk.Head().Round.Upto = max(l.chunk.Head().Round.Upto, r.chunk.Head().Round.Upto)
 			l.inputs += r.inputs
 			r.chunk.Free()
 			return true
@@ -100,7 +100,7 @@ func (o *outbox) join(r *out) bool {
 		return false
 	}
 	l.chunk.Append(r.chunk, 0, r.chunk.Len())
-	h.Last, h.Round = g.Last, g.Round
+	h.Last, h.Round = g.Last, plan.Round{Fork: g.Round.Fork, Upto: max(h.Round.Upto, g.Round.Upto)}
 	l.inputs += r.inputs
 	r.chunk.Free()
 	return true

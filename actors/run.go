@@ -40,6 +40,7 @@ type Run struct {
 	stats   []*stageStats
 	taps    []*tap
 	tapOf   map[int]*tap // by stage
+	skips   map[int]bool // by stage: merges with epochs of their own that are the run's
 	outlet  *Outlet
 
 	live atomic.Int64 // goroutines of actors, those that have not been started included
@@ -67,7 +68,7 @@ func (s *System) Start(ctx context.Context, g *plan.Graph, cfg Config) *Run {
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	r.ctx = pprof.WithLabels(r.ctx, pprof.Labels(LabelRun, r.cfg.ID, LabelPipeline, g.Name))
 	r.streams.Store(1)
-	r.tapOf = map[int]*tap{}
+	r.tapOf, r.skips = map[int]*tap{}, map[int]bool{}
 	edges := map[plan.Port]*edge{}
 	for i, sp := range g.Stages {
 		for o := range sp.Outs {
@@ -99,7 +100,7 @@ func (s *System) Start(ctx context.Context, g *plan.Graph, cfg Config) *Run {
 	return r
 }
 
-// findUnmixed finds the sources of which the epochs come out at s.
+// findUnmixed finds the sources, and the merges with epochs of their own, whose epochs come out at s.
 func (r *Run) findUnmixed(s *plan.Stage, seen map[int]bool) {
 	if seen[s.Index] {
 		return
@@ -109,6 +110,7 @@ func (r *Run) findUnmixed(s *plan.Stage, seen map[int]bool) {
 		t.mixed = false
 	}
 	if s.Mix != nil && s.Mix.EpochItems > 0 {
+		r.skips[s.Index] = true
 		return
 	}
 	for _, p := range s.In {

@@ -16,7 +16,8 @@ func userStack() string {
 	for {
 		f, more := frames.Next()
 		switch {
-		case strings.HasSuffix(f.Function, "actors.(*worker).do"), strings.HasSuffix(f.Function, "actors.(*iterator).iterate"):
+		case strings.HasSuffix(f.Function, "actors.(*worker).do"), strings.HasSuffix(f.Function, "actors.(*iterator).iterate"),
+			strings.HasSuffix(f.Function, "actors.(*picker).choose"):
 			return b.String()
 		case f.Function == "runtime.gopanic", f.Function == "runtime.Goexit":
 			inside = true // the last of them counts: user code may have panicked in a deferred call

@@ -40,7 +40,8 @@ func Aggregate[In, Out any, A Aggregator[In, Out]](in Stream[In], name string, o
 // their oldest items; with [DropLast] what they emit then is dropped.
 //
 // key must depend on the item only. A key that is not equal to itself, as a NaN is, makes a group of its own each time.
-// An error of open fails the item that the aggregator was opened for, which [ItemID] names there. One of Close is an event.
+// An error of open fails the item that the aggregator was opened for, which [ItemID] names there; a [Hook] around items is
+// around Process and does not see it. One of Close is an event.
 // A panic, also in key, open and Close, costs all groups: what they held is given to new ones, in input order.
 func AggregateByKey[K comparable, In, Out any, A Aggregator[In, Out]](in Stream[In], name string, key func(v In) K, open func(ctx context.Context, key K) (A, error), opts ...SerialOption) Stream[Out] {
 	d := newDraft(name, "aggregate by key", reflect.TypeFor[Out]())

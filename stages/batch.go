@@ -141,7 +141,7 @@ func Unbatch[T any](in Stream[[]T], name string) Stream[T] {
 		Open: func(context.Context) (Worker[[]T, T], error) { return unbatcher[T]{}, nil },
 		// The elements are in memory already: a limit would save nothing.
 		MaxOutputs: -1,
-	})
+	}, modest{})
 }
 
 type unbatcher[T any] struct{}

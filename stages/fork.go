@@ -51,22 +51,28 @@ func (k *forkKernel[T]) Run(ctx context.Context, w *plan.Work) {
 
 // route is for workers that name one output.
 func (k *forkKernel[T]) route(ctx context.Context, w *plan.Work, in *plan.Of[T]) {
-	one := k.one
-	for i := w.Next; i < w.To; i++ {
-		if i > w.First && w.Yield.Load() {
+	one, out, items := k.one, k.out, in.Items[:w.To]
+	for i := w.Next; i < len(items); i++ {
+		if w.Yield.Load() && i > w.First {
 			break
 		}
-		b, err := one(ctx, in.Items[i])
-		if err == nil && uint(b) >= uint(len(k.out)) {
-			err = noBranch(b, len(k.out))
+		b, err := one(ctx, items[i])
+		if err == nil && uint(b) >= uint(len(out)) {
+			err = noBranch(b, len(out))
 		}
 		if err != nil {
 			w.Err = err
 			break
 		}
-		o := k.branch(b)
-		o.Items = append(o.Items, in.Items[i])
-		k.identify(i, b, 1)
+		o := out[b]
+		if o == nil {
+			o = k.branch(b)
+		}
+		o.Items = append(o.Items, items[i])
+		if !k.base.Has(i) {
+			k.rebase(i)
+		}
+		k.strands[b].Add(&o.Head().IDs, &k.base, i)
 		w.Next = i + 1
 	}
 }
@@ -101,12 +107,7 @@ func (k *forkKernel[T]) ask(ctx context.Context, w *plan.Work, in *plan.Of[T]) {
 
 // process asks the worker about one item.
 func (k *forkKernel[T]) process(ctx context.Context, v T) error {
-	if k.stage.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, k.stage.Timeout)
-		defer cancel()
-	}
-	if err := k.worker.Process(ctx, v, k.name); err != nil {
+	if err := attempt(ctx, k.stage, k.worker, v, k.name); err != nil {
 		return err
 	}
 	return k.check()

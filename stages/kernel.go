@@ -101,7 +101,7 @@ func (k *kernel[In, Out]) Run(ctx context.Context, w *plan.Work) {
 		if k.stage.Timeout == 0 {
 			err = k.worker.Process(ctx, items[i], k.emit)
 		} else {
-			err = k.bounded(ctx, items[i])
+			err = attempt(ctx, k.stage, k.worker, items[i], k.emit)
 		}
 		made := len(k.buf) - k.mark
 		if made == 1 && err == nil && !k.over {
@@ -119,11 +119,14 @@ func (k *kernel[In, Out]) Run(ctx context.Context, w *plan.Work) {
 	k.end(w, i)
 }
 
-// bounded is Process with the stage's Timeout.
-func (k *kernel[In, Out]) bounded(ctx context.Context, v In) error {
-	ctx, cancel := context.WithTimeout(ctx, k.stage.Timeout)
-	defer cancel()
-	return k.worker.Process(ctx, v, k.emit)
+// attempt is Process, within the Timeout of s if it has one.
+func attempt[In, Out any](ctx context.Context, s *plan.Stage, w Worker[In, Out], v In, emit func(Out) bool) error {
+	if s.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.Timeout)
+		defer cancel()
+	}
+	return w.Process(ctx, v, emit)
 }
 
 // failed withdraws what a failed item has emitted.

@@ -51,7 +51,7 @@ func merge[T any](d *draft, ins []Stream[T]) Stream[T] {
 		}
 		ports = append(ports, in.port)
 	}
-	d.Stage.Ordered = true
+	d.Stage.Ordered, d.modest = true, true
 	d.Pool = plan.NewPool[T]()
 	return Stream[T]{g, g.add(d, ports...)}
 }

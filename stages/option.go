@@ -58,6 +58,12 @@ func (n Buffer) set(d *draft) {
 	d.Stage.Buffer = int(n)
 }
 
+// modest is that of stages that take no Buffer: no more waits before them than before what is before them.
+type modest struct{}
+
+func (m modest) work(d *draft)  { m.flatMap(d) }
+func (modest) flatMap(d *draft) { d.modest = true }
+
 // Order says in which order a stage with several workers hands on its results.
 type Order int
 

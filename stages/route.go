@@ -50,7 +50,7 @@ func Tee[T any](in Stream[T], name string) (a, b Stream[T]) {
 		Name:       "tee",
 		MaxOutputs: 2,
 		Open:       func(context.Context) (Worker[T, int], error) { return teer[T]{}, nil },
-	}, nil)
+	}, []Option{modest{}})
 	return out[0], out[1]
 }
 

@@ -71,13 +71,8 @@ func (k *dealKernel[T]) Run(ctx context.Context, w *plan.Work) {
 
 // pick asks the worker about a batch, and checks its answer.
 func (k *dealKernel[T]) pick(ctx context.Context, batch []T) ([]int, error) {
-	if k.stage.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, k.stage.Timeout)
-		defer cancel()
-	}
 	k.picked, k.want = k.picked[:0], len(batch)
-	if err := k.worker.Process(ctx, batch, k.keep); err != nil {
+	if err := attempt(ctx, k.stage, k.worker, batch, k.keep); err != nil {
 		return nil, err
 	}
 	if err := k.check(); err != nil {

@@ -44,22 +44,13 @@ func (k *sinkKernel[T]) Run(ctx context.Context, w *plan.Work) {
 		if i > w.First && w.Yield.Load() {
 			break
 		}
-		if err := k.process(ctx, in.Items[i]); err != nil {
+		if err := attempt(ctx, k.stage, k.worker, in.Items[i], nil); err != nil {
 			w.Err = err
 			break
 		}
 		w.Next = i + 1
 	}
 	k.Rescue(w)
-}
-
-func (k *sinkKernel[T]) process(ctx context.Context, v T) error {
-	if k.stage.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, k.stage.Timeout)
-		defer cancel()
-	}
-	return k.worker.Process(ctx, v, nil)
 }
 
 func (k *sinkKernel[T]) Rescue(w *plan.Work) {

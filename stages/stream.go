@@ -44,6 +44,7 @@ func (g *Graph) fault(at place, reason string) {
 type draft struct {
 	*plan.Stage
 	order  Order // 0: not said
+	modest bool  // it takes no Buffer: its waiting room is no larger than what is before it
 	faults []string
 }
 
@@ -59,6 +60,11 @@ func (d *draft) refuse(format string, args ...any) {
 func (g *Graph) add(d *draft, in ...plan.Port) plan.Port {
 	s := d.Stage
 	s.Index, s.In = len(g.stages), in
+	for _, p := range in {
+		if d.modest {
+			s.MaxRoom = max(s.MaxRoom, g.stages[p.Stage].RoomBehind())
+		}
+	}
 	s.File, s.Line = statement()
 	at := place{s.Name, s.File, s.Line}
 	if s.Name == "" {

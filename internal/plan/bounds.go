@@ -14,8 +14,8 @@ const LargestRoom = 1024
 // RoomBytes is what such a room is kept under, where the size of items is known.
 const RoomBytes = 32 << 20
 
-// littleRoom is the largest waiting room of an outlet or merge behind a stage with an explicit Buffer: such a pipeline is
-// meant to hold little.
+// littleRoom is the largest waiting room, behind a stage with a smaller Buffer, of what has none of its own: such a
+// pipeline is meant to hold little.
 const littleRoom = 8
 
 // ringBytes is about how much memory a ring takes; wide items get fewer places.
@@ -55,15 +55,28 @@ func (g *Graph) InputWindow(s *Stage, k int) int {
 }
 
 // Window is InputWindow for stages with one input.
-func (s *Stage) Window() int { return s.Mailbox + s.MaxHeld + Room(s.Buffer) }
+func (s *Stage) Window() int {
+	if s.Buffer == Flow {
+		return s.Mailbox + s.MaxHeld + s.mostRoom()
+	}
+	return s.Mailbox + s.MaxHeld + s.Buffer
+}
 
-// RoomBehind is the most places of the waiting room of an outlet, or of an input of a merge, behind the stage: those
-// have no Buffer of their own.
+// RoomBehind is the most places of the waiting room behind the stage of what has no Buffer of its own: an outlet, an
+// input of a merge, a tee, an unbatch. It goes on behind those: behind a merge, it is the largest of its inputs'.
 func (s *Stage) RoomBehind() int {
 	if s.Buffer == Flow {
-		return LargestRoom
+		return s.mostRoom()
 	}
 	return min(max(littleRoom, s.Buffer), LargestRoom)
+}
+
+// mostRoom is the most places of a room of the stage that follows the flow.
+func (s *Stage) mostRoom() int {
+	if s.MaxRoom > 0 {
+		return s.MaxRoom
+	}
+	return LargestRoom
 }
 
 // OutletWindow is how many items the outlet may have at once: on their way to the consumer, waiting, or in its hands.
@@ -134,7 +147,8 @@ type Held struct {
 // Bounds computes the bounds.
 //
 // Each item is counted where it is, or is on its way to. An input and what became of it count as one until the results
-// have left, if an input has at most one. The consumer counts as a stage.
+// have left, if an input has at most one. The consumer counts as a stage. An item that has gone into several branches
+// counts in each of them, also in Sourced: the one may hold others than the other.
 func (g *Graph) Bounds() Bounds {
 	b := Bounds{Limited: true, Measured: true}
 	weight := make([]int64, len(g.Stages)) // of what a stage hands on

@@ -78,6 +78,23 @@ func TestBoundsOfBranches(t *testing.T) {
 	}
 }
 
+// What has no Buffer has no more room than what is before it needs.
+func TestRoomsBehindASmallBufferAreSmall(t *testing.T) {
+	g := chain(Stage{Buffer: Flow}, Stage{Mailbox: 1, Buffer: 20, MaxOutputs: 1}, Stage{Mailbox: 2, Buffer: Flow, MaxRoom: 20, MaxOutputs: 2, Outs: 2},
+		Stage{Mailbox: 1, Buffer: 3, MaxOutputs: 1}, Stage{Mailbox: 1, Buffer: Flow, MaxRoom: 20, Mix: &Mix{}})
+	join := g.Stages[4]
+	join.In = append(join.In, Port{2, 1})
+	if n := g.Stages[2].Window(); n != 22 {
+		t.Errorf("the tee holds %d", n)
+	}
+	if a, b := g.InputWindow(join, 0), g.InputWindow(join, 1); a != 9 || b != 21 {
+		t.Errorf("the join holds %d and %d", a, b)
+	}
+	if n := g.OutletWindow(); n != 21 {
+		t.Errorf("the outlet holds %d", n)
+	}
+}
+
 func TestRingsOfWideItemsAreSmall(t *testing.T) {
 	for _, c := range []struct {
 		item         reflect.Type

@@ -96,8 +96,8 @@ func (g *Graph) arrows(draw func(from int, to, label string)) {
 		draw(p.Stage, to, label)
 	}
 	for i, s := range g.Stages {
-		for _, p := range s.In {
-			edge(p, "s"+strconv.Itoa(i), s.Window())
+		for k, p := range s.In {
+			edge(p, "s"+strconv.Itoa(i), g.InputWindow(s, k))
 		}
 	}
 	edge(g.Outlet, "out", g.OutletWindow())

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -103,7 +104,7 @@ func (g *Graph) details(s *Stage, h Held) (d []string) {
 		say(s.Mix.EpochItems > 0, "epochs of %s", count(int(s.Mix.EpochItems), "item"))
 		say(s.Mix.UntilFirstEnd, "until the first input ends")
 	}
-	say(len(s.In) > 1, "holds %d per input", s.Window())
+	say(len(s.In) > 1, "holds %s", g.perInput(s))
 	say(s.Outs > 1, "%d branches", s.Outs)
 	say(s.Serial && !s.Holds, "one at a time")
 	say(s.Holds, "holds back %d", s.MaxHeld)
@@ -121,6 +122,18 @@ func (g *Graph) details(s *Stage, h Held) (d []string) {
 	say(s.Policy.Count > 0, "skips %d", s.Policy.Count)
 	say(s.Policy.Fraction > 0, "skips %v%%", trim(100*s.Policy.Fraction))
 	return d
+}
+
+// perInput says how much a merge may hold of each of its inputs.
+func (g *Graph) perInput(s *Stage) string {
+	var each []string
+	for k := range s.In {
+		each = append(each, strconv.Itoa(g.InputWindow(s, k)))
+	}
+	if len(slices.Compact(slices.Clone(each))) == 1 {
+		return each[0] + " per input"
+	}
+	return list(each, " + ")
 }
 
 // mix says how a merge takes from its inputs.
@@ -155,7 +168,7 @@ func (g *Graph) totals(b Bounds) (lines []string) {
 	var flows bool
 	var waiting, unlimited, promised []string
 	for i, s := range g.Stages {
-		flows = flows || s.Buffer == Flow
+		flows = flows || s.Buffer == Flow && s.mostRoom() == LargestRoom
 		switch name, h := strconv.Quote(s.Name), b.Stages[i]; {
 		case h.Results == Unlimited:
 			unlimited = append(unlimited, name)

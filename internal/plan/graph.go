@@ -38,6 +38,7 @@ type Stage struct {
 
 	Mailbox    int  // items worked on at once, at least 1
 	Buffer     int  // waiting places besides, or Flow
+	MaxRoom    int  // the most of those that follow the flow; 0: LargestRoom
 	Ordered    bool // hand on in input order
 	Serial     bool // one worker, whose state spans items
 	Holds      bool // the kernel holds items back: Work.Held

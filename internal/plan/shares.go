@@ -6,9 +6,7 @@ package plan
 type Shares struct {
 	batch Run   // what was split
 	To    []int // the branch of each of its elements
-	// Joined says that the parts have met again. It belongs to the join.
-	Joined bool
-	fork   int
+	fork  int
 }
 
 // Split appends to ids, one per branch, the identities of the n parts that the batch under parent was split into; part

@@ -29,26 +29,28 @@ func (b *Base) Has(i int) bool { return i >= b.start && i < b.end }
 
 // A Strand is the items of one chunk that go one way. It finds those at equal distances, so that they become one run.
 type Strand struct {
-	base           Base
-	first, last, n int // items of the chunk
-	gap            int // from one to the next
+	base           Base // with the key 0 if there is nothing in it
+	first, last, n int  // items of the chunk
+	gap            int  // from one to the next; 0 for one item
 }
 
 // Add adds item i, which is one of b and comes behind those before it. Identities that are complete go to dst.
 func (s *Strand) Add(dst *IDs, b *Base, i int) {
-	if s.n > 0 && s.base.key == b.key {
-		d := i - s.last
-		if s.n == 1 {
-			s.gap = d
-		}
-		if d == s.gap {
-			s.last = i
-			s.n++
-			return
-		}
+	if s.base.key == b.key && i-s.last == s.gap { // so short that it is inlined
+		s.last = i
+		s.n++
+		return
+	}
+	s.begin(dst, b, i)
+}
+
+func (s *Strand) begin(dst *IDs, b *Base, i int) {
+	if s.n == 1 && s.base.key == b.key {
+		s.gap, s.last, s.n = i-s.last, i, 2
+		return
 	}
 	s.Flush(dst)
-	s.base, s.first, s.last, s.n = *b, i, i, 1
+	*s = Strand{base: *b, first: i, last: i, n: 1}
 }
 
 // Flush appends what has not gone to dst yet.
@@ -69,5 +71,5 @@ func (s *Strand) Flush(dst *IDs) {
 			dst.add(r.from(i-s.base.start, 1))
 		}
 	}
-	s.n = 0
+	s.n, s.gap, s.base.key = 0, 0, 0
 }

@@ -11,11 +11,12 @@ import (
 // A merge takes from its inputs what the mix says, as soon as it can be known. They have one source in common, so only
 // Arrival, InputOrder and Rejoin may have several: the others could wait for ever, and are refused.
 type merge struct {
-	w    *walk
-	spec *plan.Stage
-	mix  *plan.Mix
-	ins  []inlet
-	over bool
+	whole *plan.Shares // the last batch that was joined: a part of it that comes now comes twice
+	w     *walk
+	spec  *plan.Stage
+	mix   *plan.Mix
+	ins   []inlet
+	over  bool
 
 	epoch   int
 	chooser plan.Chooser

@@ -66,7 +66,7 @@ func (m *merge) rejoin() bool {
 		case in.place(m.mix.Fork) == at:
 			ids := in.q[0].Head().IDs.From(0)
 			of, kept := ids.ShareOf(m.mix.Fork)
-			fits = fits && of != nil && (to == nil || to == of) && !of.Joined
+			fits = fits && of != nil && (to == nil || to == of) && of != m.whole
 			parts[k], to = plan.Part{Chunk: in.q[0], Kept: kept}, of
 		}
 	}
@@ -90,7 +90,7 @@ func (m *merge) rejoin() bool {
 		m.pop(k)
 		m.settle(k)
 	}
-	to.Joined = true
+	m.whole = to
 	to.Join(&d.Head().IDs, &ids, kept)
 	m.give(d)
 	return true
