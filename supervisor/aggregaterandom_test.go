@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weirflow/weir/stages"
+	"github.com/weirflow/weir/supervisor"
 )
 
 // Random aggregators of all kinds, with random options, whose code dies in all places that there are, give what they give
@@ -19,10 +20,11 @@ func TestRandomAggregatorsGiveWhatASequentialLoopGives(t *testing.T) {
 	if testing.Short() {
 		seeds = 60
 	}
+	sup := supervisor.New(supervisor.Config{})
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			checkAggregator(t, randomHabits(uint64(seed)))
+			checkAggregator(t, sup, randomHabits(uint64(seed)))
 		})
 	}
 }
@@ -311,11 +313,11 @@ func (h *habits) add(in stages.Stream[elem]) stages.Stream[pack] {
 	return stages.Map(batches, "pack", func(_ context.Context, items []elem) (pack, error) { return pack{0, items}, nil })
 }
 
-func checkAggregator(t *testing.T, h *habits) {
+func checkAggregator(t *testing.T, sup *supervisor.Supervisor, h *habits) {
 	want := h.reference()
 	t.Logf("%s: %d items, %d epochs, %d keys, size %d, lets %d, turns %d, groups %d, held %d, drop %t, dies %d, fails %d, max %d",
 		h.kind, h.n, h.epochs, h.keys, h.size, h.lets, h.turns, h.groups, h.maxHeld, h.dropLast, h.dies, h.fails, h.max)
-	got, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[pack] {
+	got, s, err := collectOn(t, sup, define(func(g *stages.Graph) stages.Stream[pack] {
 		return h.add(stages.Source(g, "source", elems(h.n), stages.Epochs(h.epochs)))
 	}))
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -250,13 +249,12 @@ func (s *slowFlush) Flush(_ context.Context, emit func([]elem) bool) error {
 }
 
 func TestNextLeavesNoGapWhenTheRunIsStopped(t *testing.T) {
+	sup := supervisor.New(supervisor.Config{})
 	for k := range 300 {
-		var reached atomic.Int64
-		run := deploy(t, define(func(g *stages.Graph) stages.Stream[int] { return stages.Source(g, "ints", ints(1<<40)) }), supervisor.Config{})
+		reached := make(chan bool)
+		run := deployOn(t, sup, define(func(g *stages.Graph) stages.Stream[int] { return stages.Source(g, "ints", ints(1<<40)) }))
 		go func() {
-			for reached.Load() < int64(k*7) {
-				runtime.Gosched()
-			}
+			<-reached
 			run.Stop()
 		}()
 		for want := 0; ; want++ {
@@ -267,7 +265,9 @@ func TestNextLeavesNoGapWhenTheRunIsStopped(t *testing.T) {
 			if v != want {
 				t.Fatalf("Next gave %d, want %d", v, want)
 			}
-			reached.Store(int64(v))
+			if v == k*7 {
+				close(reached)
+			}
 		}
 	}
 }

@@ -102,7 +102,7 @@ func TestAnInnerBreakInADiamondGoesOnToTheNextEpoch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				run := deploy(t, define(func(g *stages.Graph) stages.Stream[int] {
-					return build(stages.Source(g, "source", ints(n), stages.Epochs(30)), stages.Mailbox(2), stages.Ordered)
+					return build(stages.Source(g, "source", ints(n), stages.Epochs(12)), stages.Mailbox(2), stages.Ordered)
 				}), supervisor.Config{})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
@@ -119,13 +119,13 @@ func TestAnInnerBreakInADiamondGoesOnToTheNextEpoch(t *testing.T) {
 						if err != nil {
 							t.Fatalf("%v: %s", err, tellStages(run.Stats()))
 						}
-						if got = append(got, v); e%4 != 0 && len(got) == 30*e {
+						if got = append(got, v); e%4 != 0 && len(got) == 75*e {
 							break
 						}
 					}
 					want := n
 					if e%4 != 0 {
-						want = 30 * e
+						want = 75 * e
 					}
 					if name == "route and arrival" {
 						slices.Sort(got)
@@ -137,13 +137,13 @@ func TestAnInnerBreakInADiamondGoesOnToTheNextEpoch(t *testing.T) {
 						checkCount(t, got, want)
 					}
 				}
-				if next != 30 || run.Err() != nil {
+				if next != 12 || run.Err() != nil {
 					t.Errorf("%d epochs, %v", next, run.Err())
 				}
 				if err := run.Wait(ctx); err != nil {
 					t.Error(err)
 				}
-				if s := run.Stats(); s.InFlight != 0 || s.Yielded >= 30*n || s.Filtered == 0 || s.Failed != 0 {
+				if s := run.Stats(); s.InFlight != 0 || s.Yielded >= 12*n || s.Filtered == 0 || s.Failed != 0 {
 					t.Errorf("the sources have not gone on: %s", tellStages(s))
 				}
 			})
@@ -161,7 +161,7 @@ func TestAnInnerBreakGoesOnInEverySource(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				epochs := stages.Epochs(20)
+				epochs := stages.Epochs(12)
 				if name == "its own epochs" {
 					epochs = stages.Forever
 				}
@@ -177,7 +177,7 @@ func TestAnInnerBreakGoesOnInEverySource(t *testing.T) {
 					if e != next {
 						t.Fatalf("epoch %d, want %d", e, next)
 					}
-					if next++; next == 20 {
+					if next++; next == 12 {
 						break
 					}
 					got := 0

@@ -22,31 +22,39 @@ import (
 func reap[T any](t *testing.T, p stages.Pipeline[T]) (out []T, s supervisor.Stats, failure error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		run, err := supervisor.Deploy(ctx, supervisor.New(supervisor.Config{}), p, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for v, err := range run.Items(ctx) {
-			if failure = err; err == nil {
-				out = append(out, v)
-			}
-		}
-		if errors.Is(failure, context.DeadlineExceeded) {
-			t.Errorf("it hangs: %s", tellStages(run.Stats()))
-		}
-		if err := run.Wait(ctx); !errors.Is(err, failure) {
-			t.Errorf("the run ends with %v, its loop with %v", err, failure)
-		}
-		s = run.Stats()
-		if s.Yielded != s.Delivered+s.Filtered+s.Failed+s.InFlight || s.InFlight < 0 || failure == nil && s.InFlight != 0 {
-			t.Errorf("the counts do not add up: %s", tellStages(s))
-		}
-		if err := run.Stop(); err != nil {
-			t.Error(err)
-		}
+		out, s, failure = reapOn(t, supervisor.New(supervisor.Config{}), p)
 	})
+	return out, s, failure
+}
+
+// reapOn is reap for several in one bubble.
+func reapOn[T any](t *testing.T, sup *supervisor.Supervisor, p stages.Pipeline[T]) (out []T, s supervisor.Stats, failure error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	run, err := supervisor.Deploy(ctx, sup, p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v, err := range run.Items(ctx) {
+		if failure = err; err == nil {
+			out = append(out, v)
+		}
+	}
+	if errors.Is(failure, context.DeadlineExceeded) {
+		t.Errorf("it hangs: %s", tellStages(run.Stats()))
+	}
+	if err := run.Wait(ctx); !errors.Is(err, failure) {
+		t.Errorf("the run ends with %v, its loop with %v", err, failure)
+	}
+	s = run.Stats()
+	if s.Yielded != s.Delivered+s.Filtered+s.Failed+s.InFlight || s.InFlight < 0 || failure == nil && s.InFlight != 0 {
+		t.Errorf("the counts do not add up: %s", tellStages(s))
+	}
+	if err := run.Stop(); err != nil {
+		t.Error(err)
+	}
+	time.Sleep(time.Minute) // the actor library may have a timer of its own, for what it would print
 	return out, s, failure
 }
 
@@ -214,17 +222,20 @@ func TestWhateverGoesWrongInAGraphConcernsOneItem(t *testing.T) {
 			}
 			for _, workers := range []int{1, 3} {
 				t.Run(fmt.Sprint(v.name, " ", m.name, " workers ", workers), func(t *testing.T) {
-					for item := range v.items / v.each {
-						v.suffer(t, m, item, []stages.Option{stages.Mailbox(workers), stages.Ordered, stages.OnError(stages.Skip(1))}, true)
-						v.suffer(t, m, item, []stages.Option{stages.Mailbox(workers), stages.Ordered}, false)
-					}
+					synctest.Test(t, func(t *testing.T) {
+						sup := supervisor.New(supervisor.Config{})
+						for item := range v.items / v.each {
+							v.suffer(t, sup, m, item, []stages.Option{stages.Mailbox(workers), stages.Ordered, stages.OnError(stages.Skip(1))}, true)
+							v.suffer(t, sup, m, item, []stages.Option{stages.Mailbox(workers), stages.Ordered}, false)
+						}
+					})
 				})
 			}
 		}
 	}
 }
 
-func (w *victim) suffer(t *testing.T, m mishap, item int, opts []stages.Option, skips bool) {
+func (w *victim) suffer(t *testing.T, sup *supervisor.Supervisor, m mishap, item int, opts []stages.Option, skips bool) {
 	t.Helper()
 	struck := 0
 	hit := func(v int) (nonsense, error) {
@@ -234,7 +245,7 @@ func (w *victim) suffer(t *testing.T, m mishap, item int, opts []stages.Option, 
 		}
 		return sense, nil
 	}
-	got, s, err := reap(t, define(func(g *stages.Graph) stages.Stream[int] { return w.build(g, w, hit, opts) }))
+	got, s, err := reapOn(t, sup, define(func(g *stages.Graph) stages.Stream[int] { return w.build(g, w, hit, opts) }))
 	at := fmt.Sprintf("at item %d, skips %v", item, skips)
 	if m.name != "goexit" && struck == 0 && !(w.name == "a map in a branch of a route" && item%4 == 3) {
 		t.Fatalf("%s: it has not been called", at)

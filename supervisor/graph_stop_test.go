@@ -216,9 +216,9 @@ func TestDrainFinishesWhatAGraphHasYielded(t *testing.T) {
 // An item that fails for good in any branch ends the run with that error, and what comes out of an InputOrder is a prefix
 // of what a sequential loop gives: all that came before the first item that fails.
 func TestAFailureInABranchDeliversAPrefix(t *testing.T) {
-	const n = 1200
+	const n = 600
 	for _, where := range []string{"route", "a", "b", "inner", "join behind"} {
-		for _, at := range []int{0, 1, 2, 777, n - 1} {
+		for _, at := range []int{0, 1, 2, 377, n - 1} {
 			for _, workers := range []int{1, 4} {
 				for _, opts := range [][]stages.Option{{stages.Mailbox(workers), stages.Ordered}, {stages.Mailbox(workers), stages.Ordered, stages.Buffer(0)}} {
 					t.Run(fmt.Sprint(where, at, opts), func(t *testing.T) {

@@ -34,7 +34,7 @@ func TestGoroutinesAreLabelledWithTheirRun(t *testing.T) {
 	<-heard
 	<-working
 	all := strings.Join(actors.Stacks(actors.LabelRun, string(run.ID()), actors.LabelPipeline, "test"), "\n")
-	for _, want := range []string{"label_test.go", "actors.(*mailbox).loop", "plan.(*Gate).Room"} {
+	for _, want := range []string{"label_test.go", "actors.(*mailbox).loop", "actors.(*iterator).iterate"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %s in\n%s", want, all)
 		}

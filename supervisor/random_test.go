@@ -22,10 +22,11 @@ func TestRandomChainsGiveWhatASequentialLoopGives(t *testing.T) {
 	if testing.Short() {
 		seeds = 50
 	}
+	sup := supervisor.New(supervisor.Config{})
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			checkChain(t, uint64(seed))
+			checkChain(t, sup, uint64(seed))
 		})
 	}
 }
@@ -79,7 +80,7 @@ func (l link) outputs(v elem) []elem {
 	return out
 }
 
-func checkChain(t *testing.T, seed uint64) {
+func checkChain(t *testing.T, sup *supervisor.Supervisor, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	n, epochs := r.IntN(800), 1+r.IntN(3)
 	var chain []link
@@ -113,7 +114,7 @@ func checkChain(t *testing.T, seed uint64) {
 		}
 		return s
 	})
-	run, err := supervisor.Deploy(t.Context(), supervisor.New(supervisor.Config{}), p, nil)
+	run, err := supervisor.Deploy(t.Context(), sup, p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

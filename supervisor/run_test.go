@@ -37,7 +37,12 @@ func define[Out any](build func(g *stages.Graph) stages.Stream[Out]) stages.Pipe
 // deploy starts p, and sees to it that it is stopped and nothing of it is left.
 func deploy[Out any](t testing.TB, p stages.Pipeline[Out], cfg supervisor.Config) *supervisor.Run[Out] {
 	t.Helper()
-	run, err := supervisor.Deploy(t.Context(), supervisor.New(cfg), p, nil)
+	return deployOn(t, supervisor.New(cfg), p)
+}
+
+func deployOn[Out any](t testing.TB, sup *supervisor.Supervisor, p stages.Pipeline[Out]) *supervisor.Run[Out] {
+	t.Helper()
+	run, err := supervisor.Deploy(t.Context(), sup, p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +57,13 @@ func deploy[Out any](t testing.TB, p stages.Pipeline[Out], cfg supervisor.Config
 // collect runs p to its end and checks that the counts add up.
 func collect[Out any](t testing.TB, p stages.Pipeline[Out]) ([]Out, supervisor.Stats, error) {
 	t.Helper()
-	run := deploy(t, p, supervisor.Config{})
+	return collectOn(t, supervisor.New(supervisor.Config{}), p)
+}
+
+// collectOn is collect for many pipelines, which need not have a supervisor each.
+func collectOn[Out any](t testing.TB, sup *supervisor.Supervisor, p stages.Pipeline[Out]) ([]Out, supervisor.Stats, error) {
+	t.Helper()
+	run := deployOn(t, sup, p)
 	var out []Out
 	var failure error
 	for v, err := range run.Items(t.Context()) {

@@ -18,7 +18,7 @@ func TestStreamingWorkersDoNotWaitForThemselves(t *testing.T) {
 		for _, dies := range []bool{false, true} {
 			t.Run(fmt.Sprint(order, dies), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					const n, each = 2000, 1500
+					const n, each = 600, 1500
 					many := func(ctx context.Context, v elem) iter.Seq2[elem, error] {
 						return func(yield func(elem, error) bool) {
 							if v.Value%37 == 0 {
