@@ -98,7 +98,9 @@ func (p *packer[T]) Collect(_ context.Context, items []T, emit func([]T) bool) (
 		case n < 0:
 			return i, fmt.Errorf("stages: an item of size %d, want at least 0", n)
 		case n >= p.max && len(p.held) > 0 && n > p.max-p.sum: // two batches: this one comes again
-			p.pack(emit)
+			if i == 0 { // what leaves before it stands where it stands
+				p.pack(emit)
+			}
 			return i, nil
 		case n > p.max-p.sum && len(p.held) > 0:
 			p.pack(emit)

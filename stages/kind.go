@@ -55,7 +55,8 @@ type Collector[In, Out any] interface {
 	Flusher[Out]
 	// Collect works on items, of which there is at least one and as many as [MaxHeld] leaves room for, up to the first
 	// at which it emits. It returns how many it is done with. That may be none if it has emitted: what was held has left
-	// then, and the same items come again. What it emits was made of what it has let go of, as Held tells afterwards.
+	// then, and the same items come again. What it emits was made of what it has let go of, as Held tells afterwards, and
+	// stands where the last of the items stands that it is done with, or the first of them if that is none.
 	//
 	// An error concerns the item behind those that are done; it must come from a call that has emitted nothing. After a
 	// panic, which concerns one of the items, they are given to the next worker one by one. ItemID names the first of

@@ -118,7 +118,12 @@ func (k *serialKernel[In, Out]) account(w *plan.Work, i, n, made int) bool {
 	}
 	if made > 0 || held < k.count+n {
 		k.remember(w, i)
-		k.release(w, held, made)
+		at := k.last
+		if n == 0 { // the item at hand is not among those remembered
+			c := w.In.Head().IDs.From(i)
+			at = c.Peek()
+		}
+		k.release(w, at, held, made)
 	}
 	k.count = held
 	return true
@@ -135,11 +140,10 @@ func (k *serialKernel[In, Out]) remember(w *plan.Work, to int) {
 	k.last, k.from = c.Peek(), to
 }
 
-// release accounts for what the worker has let go of: held items are left, made outputs have come.
-func (k *serialKernel[In, Out]) release(w *plan.Work, held, made int) {
+// release accounts for what the worker has let go of: held items are left, made outputs have come, at an item.
+func (k *serialKernel[In, Out]) release(w *plan.Work, at plan.Run, held, made int) {
 	k.held.TakeFront(&k.gone, max(k.held.Len()-held, 0))
 	if made > 0 {
-		at := k.last
 		if w.Flushing && w.Ends {
 			at = k.stage.EndOfEpoch()
 		}
@@ -168,7 +172,7 @@ func (k *serialKernel[In, Out]) flush(ctx context.Context, w *plan.Work, emit fu
 		return
 	}
 	k.count = 0
-	k.release(w, 0, len(k.buf)-k.mark)
+	k.release(w, k.last, 0, len(k.buf)-k.mark)
 	w.Flushing = false
 }
 

@@ -3,6 +3,7 @@ package supervisor_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -176,5 +177,32 @@ func TestAnIncompleteBatchIsNotDeliveredBehindAFailure(t *testing.T) {
 	}))
 	if err == nil || len(got) != 2 || s.Delivered != 40 || s.Failed != 1 {
 		t.Errorf("%v, %v, %+v", err, got, s)
+	}
+}
+
+// The batch that a too large item drives out leaves during that item, however items happen to come together.
+func TestABatchBySizeStandsWhereItWasDrivenOut(t *testing.T) {
+	for name, c := range map[string]struct {
+		origin stages.Origin[int]
+		hook   stages.Hook
+	}{
+		"all at once": {origin: ints(4)},
+		"one by one":  {origin: drip(4)},
+		"with hooks":  {ints(4), stages.Hook{ItemEnter: func(context.Context, stages.Item) error { return nil }}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				got, _, err := collect(t, define(func(g *stages.Graph) stages.Stream[[]int] {
+					g.Hook(c.hook)
+					a, b := stages.Tee(stages.Source(g, "ints", c.origin), "tee")
+					each := stages.Batch(a, "each", 1)
+					large := func(v int) int { return v / 3 * 9 }
+					return stages.Merge("join", stages.InputOrder{}, each, stages.BatchBySize(b, "batch", 5, large))
+				}))
+				if want := "[[0] [1] [2] [3] [0 1 2] [3]]"; err != nil || fmt.Sprint(got) != want {
+					t.Errorf("got %v, %v, want %s", got, err, want)
+				}
+			})
+		})
 	}
 }

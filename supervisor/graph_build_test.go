@@ -17,6 +17,7 @@ type plant struct {
 	graph    *graph
 	pipeline stages.Pipeline[parcel]
 	sinks    map[int]*basin // by vertex
+	hooks    *hooks
 
 	mu     sync.Mutex
 	faults []string // guarded by mu: what must not happen
@@ -39,7 +40,11 @@ func (p *plant) fault(format string, args ...any) {
 // build makes a pipeline of g. What nobody consumes is its own fault.
 func build(g *graph) *plant {
 	p := &plant{graph: g, sinks: map[int]*basin{}}
+	p.hooks = newHooks(p)
 	p.pipeline = define(func(sg *stages.Graph) stages.Stream[parcel] {
+		if g.hooked > 0 {
+			p.hooks.add(sg)
+		}
 		outs := make([][]stages.Stream[parcel], len(g.vertices))
 		for i := range g.vertices {
 			var in []stages.Stream[parcel]
@@ -73,6 +78,10 @@ func (s *site) enter() func() {
 
 // suffer takes its time, and dies or fails, as the vertex says.
 func (s *site) suffer(ctx context.Context, p parcel) error {
+	return s.hurt(p, stages.Attempt(ctx) == 1)
+}
+
+func (s *site) hurt(p parcel, first bool) error {
 	if s.isSlow(p) {
 		s.rest(hash(s.salt, p))
 	}
@@ -82,7 +91,7 @@ func (s *site) suffer(ctx context.Context, p parcel) error {
 	if s.isBad(p) {
 		return errBad
 	}
-	if _, again := s.seen.LoadOrStore(hash(0, p), true); s.isDeadly(p) && !again && stages.Attempt(ctx) == 1 {
+	if _, again := s.seen.LoadOrStore(hash(0, p), true); s.isDeadly(p) && !again && first {
 		s.die()
 	}
 	return nil
@@ -310,15 +319,11 @@ func (s *site) link(in stages.Stream[parcel]) stages.Stream[parcel] {
 		return stages.AttachSerial(in, s.name, stages.SerialKind[parcel, parcel]{Name: s.kind, Holds: true,
 			Open: func(context.Context) (stages.Worker[parcel, parcel], error) { return &packPairs{site: s}, nil }}, s.serial()...)
 	case "pack":
-		return stages.Map(stages.Batch(in, s.name, s.size, s.serial()...), s.name+" joined", func(_ context.Context, batch []parcel) (parcel, error) {
-			var all parcel
-			for _, p := range batch {
-				all = append(all, p...)
-			}
-			return all, nil
-		})
+		return s.joined(stages.Batch(in, s.name, s.size, s.serial()...))
 	case "rebatch":
 		return stages.Unbatch(stages.Batch(in, s.name, s.size, s.serial()...), s.name+" undone")
+	case "aggregate", "bykey", "regroup", "bysize", "resize":
+		return s.hold(in)
 	case "unpack":
 		return stages.Map(stages.Unbatch(in, s.name), s.name+" wrapped", func(_ context.Context, t tok) (parcel, error) { return parcel{t}, nil })
 	}

@@ -54,7 +54,6 @@ func reapOn[T any](t *testing.T, sup *supervisor.Supervisor, p stages.Pipeline[T
 	if err := run.Stop(); err != nil {
 		t.Error(err)
 	}
-	time.Sleep(time.Minute) // the actor library may have a timer of its own, for what it would print
 	return out, s, failure
 }
 

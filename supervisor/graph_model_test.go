@@ -35,6 +35,7 @@ type vertex struct {
 	timeout bool         // has one that is never up
 	size    int          // of batches
 	last    stages.Last
+	habit
 
 	salt   uint64
 	dies   uint64 // one item of so many dies at the first attempt; 0: none
@@ -57,8 +58,9 @@ type graph struct {
 	epochs   int
 	vertices []vertex
 	outlet   socket
-	bubble   bool // it runs in a synctest bubble
-	loops    bool // its consumer uses Epochs
+	bubble   bool   // it runs in a synctest bubble
+	loops    bool   // its consumer uses Epochs
+	hooked   uint64 // one item of so many, at each stage, is not left alone by hooks; 0: there are none
 }
 
 func mix(h, x uint64) uint64 {
@@ -164,7 +166,7 @@ func (g *graph) name(i int) string { return fmt.Sprintf("%d %s", i, g.vertices[i
 // String tells the graph, a line per vertex.
 func (g *graph) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "epochs %d, outlet %v, bubble %v, loops %v\n", g.epochs, g.outlet, g.bubble, g.loops)
+	fmt.Fprintf(&b, "epochs %d, outlet %v, bubble %v, loops %v, hooked %d\n", g.epochs, g.outlet, g.bubble, g.loops, g.hooked)
 	for i := range g.vertices {
 		v := &g.vertices[i]
 		fmt.Fprintf(&b, "%2d %-10s", i, v.kind)
@@ -189,6 +191,7 @@ func (g *graph) String() string {
 		say(v.buffer >= 0, "buffer %d", v.buffer)
 		say(v.size > 0, "size %d", v.size)
 		say(v.last == stages.DropLast, "DropLast")
+		say(v.holds(), "%+v", v.habit)
 		say(v.timeout, "timeout")
 		say(v.dies > 0, "dies %d, goexit %v", v.dies, v.goexit)
 		say(v.fails > 0, "fails %d", v.fails)
@@ -317,5 +320,5 @@ func (g *graph) settled() []bool {
 
 // dependsOnOrder reports whether what comes out depends on the order of what goes in.
 func (v *vertex) dependsOnOrder() bool {
-	return v.kind == "pack" || v.kind == "pairs" || v.kind == "rebatch" && v.last == stages.DropLast || v.firstEnd
+	return v.kind == "pack" || v.kind == "pairs" || v.holds() && !v.apart() || v.apart() && v.last == stages.DropLast || v.firstEnd
 }

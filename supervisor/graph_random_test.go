@@ -36,13 +36,14 @@ func TestRandomGraphsGiveWhatTheReferenceGives(t *testing.T) {
 }
 
 // mostWork keeps graphs small enough for many of them.
-const mostWork = 5000
+const mostWork = 10000
 
 // randomGraph is the same for the same seed.
 func randomGraph(seed uint64) *graph {
 	r := rand.New(rand.NewPCG(seed, 7))
+	hooked := r.Uint64N(2) * (8 + r.Uint64N(40))
 	for {
-		n := &nursery{r: r, budget: 3 + r.IntN(10), g: &graph{seed: seed, epochs: 1 + r.IntN(3), bubble: r.IntN(2) == 0, loops: r.IntN(2) == 0}}
+		n := &nursery{r: r, budget: 3 + r.IntN(10), g: &graph{seed: seed, epochs: 1 + r.IntN(3), bubble: r.IntN(2) == 0, loops: r.IntN(2) == 0, hooked: hooked}}
 		n.grow()
 		n.tame()
 		if o := workOff(n.g); o.work < mostWork && lawful(n.g) == nil {
@@ -168,7 +169,7 @@ func (n *nursery) gather(ins []socket, hows ...string) socket {
 
 func (n *nursery) source() socket {
 	v := vertex{kind: "source"}
-	most := []int{1, 2, 30, 60, 60, 120, 300}[n.r.IntN(7)]
+	most := []int{1, 2, 30, 60, 120, 300, 600}[n.r.IntN(7)]
 	for range n.g.epochs {
 		if n.r.IntN(8) == 0 {
 			most = n.r.IntN(2)
@@ -221,7 +222,7 @@ func (n *nursery) segment(in socket, where region, depth int) socket {
 func (n *nursery) link(in socket, where region) socket {
 	kinds := []string{"map", "map", "mapwith", "filter"}
 	if !where.whole {
-		kinds = append(kinds, "flatmap", "streaming", "serial", "pairs", "pack", "pack", "rebatch", "unpack")
+		kinds = append(kinds, "flatmap", "streaming", "serial", "pairs", "pack", "rebatch", "unpack", "aggregate", "bykey", "bykey", "regroup", "bysize", "resize")
 	}
 	v := vertex{kind: kinds[n.r.IntN(len(kinds))], in: []socket{in}}
 	switch v.kind {
@@ -236,6 +237,8 @@ func (n *nursery) link(in socket, where region) socket {
 	case "pairs", "serial":
 		v = n.works(v, where)
 		v.workers, v.order, v.timeout = 1, 0, false
+	case "aggregate", "bykey", "regroup", "bysize", "resize":
+		v = holding(n.r, n.works(v, where))
 	default:
 		v = n.works(v, where)
 	}
@@ -308,6 +311,10 @@ func (n *nursery) tame() {
 			v.kind = "rebatch"
 		case "pairs":
 			v.kind = "serial"
+		case "bysize":
+			v.kind = "resize"
+		case "aggregate", "bykey":
+			v.kind, v.lets, v.keep = "regroup", 0, 0
 		}
 	}
 }

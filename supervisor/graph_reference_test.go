@@ -169,17 +169,38 @@ func (w *worksheet) each(i int, in flow, f func(*thing) []*thing) (out flow) {
 	return out
 }
 
+// fails reports whether nothing comes of an item because it fails, or a hook fails it or drops it.
 func (w *worksheet) fails(i int, th *thing) bool {
 	v := &w.vertices[i]
-	if !v.isBad(th.parcel) {
+	hooks := w.verdict(i, th.parcel)
+	switch {
+	case hooks == droppedBefore:
+		return true
+	case hooks == refused:
+	case v.isPoison(th.parcel):
+		w.poison[i]++
+	case v.isBad(th.parcel):
+		if hooks == pardoned {
+			return true
+		}
+	case hooks == droppedBehind:
+		return true
+	case hooks != refusedBehind:
 		return false
 	}
 	w.failed[i]++
-	if v.isPoison(th.parcel) {
-		w.poison[i]++
-	}
 	w.settle(th, failed)
 	return true
+}
+
+// left returns what a stage has not failed.
+func (w *worksheet) left(i int, in []*thing) (out []*thing) {
+	for _, th := range in {
+		if !w.fails(i, th) {
+			out = append(out, th)
+		}
+	}
+	return out
 }
 
 // with returns a thing that comes of th alone.
@@ -241,16 +262,23 @@ func (w *worksheet) link(i int, in flow) flow {
 		})
 	case "pairs":
 		return flow{{w.pairs(i, in.things()), true}}
-	case "pack", "rebatch":
+	case "pack", "rebatch", "aggregate", "bykey", "regroup", "bysize", "resize":
 		if !w.settled[i] { // not lost in number, but nobody knows with whom they share their fate
 			w.vague = true
-			return w.each(i, in, func(th *thing) []*thing {
+			out := w.each(i, in, func(th *thing) []*thing {
 				o := th.with(th.parcel)
 				o.lost = true
 				return []*thing{o}
 			})
+			for k := range out {
+				out[k].ordered = out[k].ordered && v.kind != "regroup" // key by key
+			}
+			return out
 		}
-		return flow{{w.batches(v, in.things()), true}}
+		if v.holds() {
+			return flow{{w.hold(i, in.things()), true}}
+		}
+		return flow{{w.batches(v, w.left(i, in.things())), true}}
 	}
 	return w.each(i, in, func(th *thing) []*thing { return []*thing{th.with(v.change(th.parcel, 0))} })
 }

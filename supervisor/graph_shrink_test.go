@@ -104,7 +104,7 @@ func changes(g *graph) (all []func(*graph)) {
 			}
 		}
 	}
-	all = append(all, func(g *graph) { g.epochs = 1 }, func(g *graph) { g.loops = false }, func(g *graph) { g.epochs = min(g.epochs, 2) })
+	all = append(all, func(g *graph) { g.epochs = 1 }, func(g *graph) { g.loops, g.hooked = false, 0 }, func(g *graph) { g.loops = false }, func(g *graph) { g.hooked = 0 }, func(g *graph) { g.epochs = min(g.epochs, 2) })
 	for i := range g.vertices {
 		on := func(f func(v *vertex)) { all = append(all, func(g *graph) { f(&g.vertices[i]) }) }
 		for e := range g.vertices[i].lens {
@@ -122,6 +122,13 @@ func changes(g *graph) (all []func(*graph)) {
 		on(func(v *vertex) { v.order = 0 })
 		on(func(v *vertex) { v.last, v.timeout, v.goexit = stages.KeepLast, false, false })
 		on(func(v *vertex) { v.firstEnd = false })
+		if g.vertices[i].holds() {
+			on(func(v *vertex) { v.lets, v.turns, v.keep, v.maxHeld, v.groups = 0, 0, 0, 1024, 1024 })
+			on(func(v *vertex) { v.lets, v.turns, v.keep = 0, 0, 0 })
+			on(func(v *vertex) { v.maxHeld = 1024 })
+			on(func(v *vertex) { v.groups = 1024 })
+			on(func(v *vertex) { v.keys = 1 })
+		}
 		if k := g.vertices[i].kind; k != "source" && k != "map" && k != "sink" && g.vertices[i].outs == 1 && !g.vertices[i].isMerge() {
 			on(func(v *vertex) { v.kind, v.size = "map", 0 })
 		}

@@ -31,7 +31,6 @@ func lists() house.Lists {
 		},
 		// "file function": helpers that are called from inside bubbles only; "file": programs that measure real time.
 		Sleeps: map[string]string{
-			"supervisor/graph_faults_test.go reapOn":                           "runs in a bubble",
 			"supervisor/epochwarm_test.go takes":                               "a function of a stage in a bubble",
 			"supervisor/graph_held_test.go call":                               "a function of a stage in a bubble",
 			"supervisor/attack_test.go Flush":                                  "a worker of a test in a bubble",
