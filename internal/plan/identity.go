@@ -235,9 +235,28 @@ func (c *Cursor) Next() Run {
 }
 
 // Gather appends the identities under the cursors, in the order in which order names them, and moves the cursors.
+//
+// HOT PATH: it runs for every item of a merge that mixes item by item.
 func (s *IDs) Gather(from []*Cursor, order []int) {
+	s.runs = slices.Grow(s.runs, len(order))
+	last := -1
 	for _, i := range order {
-		s.add(from[i].Next())
+		c := from[i]
+		if i == last { // only neighbours of one chunk can be of one run
+			s.add(c.Next())
+			continue
+		}
+		last = i
+		s.runs = append(s.runs, c.ids.runs[c.k])
+		r := &s.runs[len(s.runs)-1]
+		if at := c.i * r.step(); r.kids {
+			r.sub += uint32(at)
+		} else {
+			r.index += uint64(at)
+		}
+		r.n, r.gap = 1, 0
+		s.n++
+		c.step(1)
 	}
 }
 
