@@ -97,7 +97,7 @@ func noItem(context.Context, stages.Item) error { return nil }
 // isReplaced has workers replaced between two items.
 func (x *exam[In, Out]) isReplaced(t testing.TB) {
 	for _, i := range places(len(x.samples)) {
-		if !x.expect(t, fmt.Sprintf("replaced behind %d items", i), play{replaced: i + 1}) {
+		if !x.expect(t, fmt.Sprintf("its worker replaced after %d items", i), play{replaced: i + 1}) {
 			return
 		}
 	}
@@ -155,7 +155,7 @@ func (x *exam[In, Out]) closes(t testing.TB) {
 	for _, i := range places(len(x.samples)) {
 		p := x.perform(t, play{replaced: i + 1})
 		for _, l := range p.log {
-			t.Errorf("replaced behind %d items: %s", i, l)
+			t.Errorf("its worker replaced after %d items: %s", i, l)
 		}
 		if len(p.log) > 0 {
 			return
@@ -182,10 +182,10 @@ func (x *exam[In, Out]) changesNothing(t testing.TB) {
 	before := prints(x.samples)
 	p := x.perform(t, play{})
 	if d := difference(prints(x.samples), before); d != "" {
-		t.Errorf("the items: %s", d)
+		t.Errorf("the items that it was given: %s", d)
 	}
 	if d := difference(p.later, p.out); d != "" {
-		t.Errorf("what it has emitted: %s", d)
+		t.Errorf("what it has emitted, afterwards: %s", d)
 	}
 }
 
@@ -236,11 +236,11 @@ func difference(got, want []string) string {
 	for i := range max(len(got), len(want)) {
 		switch {
 		case i >= len(got):
-			return fmt.Sprintf("number %d is missing, and was %s at first", i, want[i])
+			return fmt.Sprintf("number %d is missing, was %s at first", i, want[i])
 		case i >= len(want):
-			return fmt.Sprintf("number %d is %s, and there was none at first", i, got[i])
+			return fmt.Sprintf("number %d is %s, there was none at first", i, got[i])
 		case got[i] != want[i]:
-			return fmt.Sprintf("number %d is %s, and was %s at first", i, got[i], want[i])
+			return fmt.Sprintf("number %d is %s, was %s at first", i, got[i], want[i])
 		}
 	}
 	return ""

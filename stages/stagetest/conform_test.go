@@ -251,7 +251,7 @@ func TestAKindThatBreaksARuleIsCaught(t *testing.T) {
 				return pass(ctx, f, &n, emit)
 			}}
 		}},
-		"it says that it holds less than it does": {"may be replaced", "replaced behind 1 items: number 0 is &1, and was &0 at first", func() *fake {
+		"it says that it holds less than it does": {"may be replaced", "its worker replaced after 1 items: number 0 is &1, was &0 at first", func() *fake {
 			return &fake{process: hold, says: func(f *fake) int {
 				if len(f.held) == 1 && f.n == 0 && *f.held[0] == 0 {
 					return 0
@@ -259,7 +259,7 @@ func TestAKindThatBreaksARuleIsCaught(t *testing.T) {
 				return len(f.held)
 			}}
 		}},
-		"its state matters, and is not held": {"may be replaced", "replaced behind 1 items: number 0 is", func() *fake {
+		"its state matters, and is not held": {"may be replaced", "its worker replaced after 1 items: number 0 is", func() *fake {
 			return &fake{process: func(ctx context.Context, f *fake, v *int, emit func(*int) bool) error {
 				if f.n++; f.n%2 == 0 {
 					return pass(ctx, f, v, emit)
@@ -267,7 +267,7 @@ func TestAKindThatBreaksARuleIsCaught(t *testing.T) {
 				return nil
 			}}
 		}},
-		"it counts on the first attempt": {"may die", "it died before call 1 of Process: number 1 is &2, and was &1 at first", func() *fake {
+		"it counts on the first attempt": {"may die", "it died before call 1 of Process: number 1 is &2, was &1 at first", func() *fake {
 			return &fake{process: func(ctx context.Context, f *fake, v *int, emit func(*int) bool) error {
 				if stages.Attempt(ctx) > 1 && *v > 0 {
 					return nil
@@ -275,7 +275,7 @@ func TestAKindThatBreaksARuleIsCaught(t *testing.T) {
 				return pass(ctx, f, v, emit)
 			}}
 		}},
-		"it does something else with several": {"gives the same again", "in one go: number 0 is &-1, and was &0 at first", func() *fake {
+		"it does something else with several": {"gives the same again", "in one go: number 0 is &-1, was &0 at first", func() *fake {
 			return &fake{process: hold, collect: func(f *fake, items []*int, emit func(*int) bool) int {
 				if len(items) == 1 {
 					_ = hold(context.Background(), f, items[0], emit)
@@ -338,7 +338,7 @@ func TestAKindThatBreaksARuleIsCaught(t *testing.T) {
 				return nil
 			}}
 		}},
-		"it changes its items": {"changes nothing", "the items: number 0 is &", func() *fake {
+		"it changes its items": {"changes nothing", "the items that it was given: number 0 is &", func() *fake {
 			return &fake{process: func(ctx context.Context, f *fake, v *int, emit func(*int) bool) error {
 				one := 1
 				emit(&one)
@@ -346,7 +346,7 @@ func TestAKindThatBreaksARuleIsCaught(t *testing.T) {
 				return nil
 			}}
 		}},
-		"it changes what it has emitted": {"changes nothing", "what it has emitted: number 0 is &6, and was &0 at first", func() *fake {
+		"it changes what it has emitted": {"changes nothing", "what it has emitted, afterwards: number 0 is &6, was &0 at first", func() *fake {
 			room := new(int)
 			return &fake{process: func(ctx context.Context, f *fake, v *int, emit func(*int) bool) error {
 				*room = *v
