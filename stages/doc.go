@@ -24,6 +24,9 @@
 // once per worker (MapWith). A closure over a variable that has another value there cannot be seen from outside; this
 // rule is the one thing that the user of this package has to keep.
 //
+// So the Config of a pipeline that is to run elsewhere holds plain values: a channel or a function cannot travel, and what
+// a pointer points to arrives as a copy, so that a counter in it is another one there. In one process it may hold anything.
+//
 // # Hooks
 //
 // What concerns every stage of a graph, such as timing, tracing or a rule about errors, is a Hook: code around stages and
