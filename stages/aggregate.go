@@ -32,14 +32,16 @@ func Aggregate[In, Out any, A Aggregator[In, Out]](in Stream[In], name string, o
 
 // AggregateByKey is Aggregate with one aggregator per key: batches by length, windows per user. An aggregator is opened
 // with its key's first item and closed, if it is an io.Closer, when it holds nothing any more: after the Flush that
-// follows its last item, or after a Process that lets go of everything. Held and Flush are about the items of its key.
+// follows its last item, or after a Process that lets go of everything. So its state does not outlast what it holds: a
+// running total belongs elsewhere. Held and Flush are about the items of its key.
 //
 // At most [Groups] are open at once; the one that has waited longest, which is the one that holds the oldest item, is
 // flushed and closed to make room for another. So it is when [MaxHeld] items are held in all groups together. With
 // [MaxWait], those are flushed of which an item has waited that long. At the end of an epoch all are, in the order of
 // their oldest items; with [DropLast] what they emit then is dropped.
 //
-// key must depend on the item only. A key that is not equal to itself, as a NaN is, makes a group of its own each time.
+// key must depend on the item only. A key that is not equal to itself, as a NaN is, makes a group of its own each
+// time: what such a group holds is flushed without another item, and until then it takes one of the Groups.
 // An error of open fails the item that the aggregator was opened for, which [ItemID] names there; a [Hook] around items is
 // around Process and does not see it. One of Close is an event.
 // A panic, also in key, open and Close, costs all groups: what they held is given to new ones, in input order.

@@ -24,6 +24,9 @@
 // once per worker (MapWith). A closure over a variable that has another value there cannot be seen from outside; this
 // rule is the one thing that the user of this package has to keep.
 //
+// So the Config of a pipeline that is to run elsewhere holds plain values: a channel or a function cannot travel, and what
+// a pointer points to arrives as a copy, so that a counter in it is another one there. In one process it may hold anything.
+//
 // # Hooks
 //
 // What concerns every stage of a graph, such as timing, tracing or a rule about errors, is a Hook: code around stages and
@@ -38,8 +41,8 @@
 // # Failure
 //
 // A mistake in a definition never panics: With collects all of them and Deploy returns them, each a *DefinitionError
-// with stage, file and line. An error returned by a user's function concerns one item: see OnError. A panic is an
-// error with a stack (*PanicError) that also costs its worker. A Hook sees an item's error first, and may change it.
+// with stage, file and line. An error returned by a user's function concerns one item, and is not tried again: see OnError.
+// A panic is an error with a stack (*PanicError) that also costs its worker; its item is tried three times. A Hook sees an item's error first, and may change it.
 //
 // # What a pipeline can hold
 //

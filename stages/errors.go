@@ -19,7 +19,7 @@ var (
 	// ErrEmptyEpoch says that a source which is to be repeated forever has nothing to repeat.
 	ErrEmptyEpoch = errors.New("stages: nothing to repeat forever: the source is empty")
 	// ErrBranch says that the function of a Route, RouteBatch or Fork named a branch that there is not, or one twice, or
-	// not as many as the batch has elements; or that of a MergeFunc an input that has nothing to give.
+	// not as many as the batch has elements; or that of a MergeFunc an input that there is not, or that has ended.
 	ErrBranch = errors.New("stages: no such branch")
 	// ErrRejoin says that a part of a batch did not come back to Rejoin as it left.
 	ErrRejoin = errors.New("stages: a part of a batch does not fit")

@@ -47,7 +47,8 @@ func ExampleMerge_roundRobin() {
 
 func ExampleMerge_inputOrder() {
 	p := stages.Define("both", func(g *stages.Graph, text string) stages.Stream[string] {
-		plain, loud := stages.Tee(source(g, "words", text), "copy")
+		words := stages.Source(g, "words", stages.FromSlice(strings.Fields(text)))
+		plain, loud := stages.Tee(words, "copy")
 		loud = stages.Map(loud, "upper", upper, stages.Mailbox(4))
 		return stages.Merge("both", stages.InputOrder{}, plain, loud)
 	})
@@ -61,11 +62,13 @@ func ExampleMerge_inputOrder() {
 
 // Two endless sets, mixed three to one, in epochs of 1000 items.
 func ExampleMerge_weighted() {
-	p := stages.Define("mixture", func(g *stages.Graph, cfg pair) stages.Stream[string] {
-		a, b := source(g, "a", cfg.A, stages.Forever), source(g, "b", cfg.B, stages.Forever)
-		return stages.Merge("mix", stages.Weighted{Weights: []float64{3, 1}, Seed: 1, EpochItems: 1000}, a, b)
+	type Config struct{ Large, Small []string }
+	p := stages.Define("mixture", func(g *stages.Graph, cfg Config) stages.Stream[string] {
+		large := stages.Source(g, "large", stages.FromSlice(cfg.Large), stages.Forever)
+		small := stages.Source(g, "small", stages.FromSlice(cfg.Small), stages.Forever)
+		return stages.Merge("mix", stages.Weighted{Weights: []float64{3, 1}, Seed: 1, EpochItems: 1000}, large, small)
 	})
-	run, err := supervisor.Deploy(context.Background(), supervisor.New(supervisor.Config{}), p.With(pair{"large", "small"}), nil)
+	run, err := supervisor.Deploy(context.Background(), supervisor.New(supervisor.Config{}), p.With(Config{[]string{"large"}, []string{"small"}}), nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -163,26 +163,6 @@ func ExampleItemID() {
 	// in/0/1 c
 }
 
-// A hook around every item: here it drops what cannot be read, and says so.
-func ExampleGraph_Hook() {
-	parse := stages.Define("parse", func(g *stages.Graph, texts []string) stages.Stream[int] {
-		g.Hook(stages.Hook{ItemExit: func(_ context.Context, it stages.Item, err error) error {
-			if err != nil {
-				text, _ := stages.Value[string](it)
-				fmt.Printf("%s: %v, %q, is dropped\n", it.Stage, it.ID, text)
-			}
-			return nil
-		}})
-		in := stages.Source(g, "texts", stages.FromSlice(texts))
-		return stages.Map(in, "parse", func(_ context.Context, s string) (int, error) { return strconv.Atoi(s) })
-	})
-	show(parse.With([]string{"1", "two", "3"}))
-	// Unordered output:
-	// 1
-	// parse: texts/0/1, "two", is dropped
-	// 3
-}
-
 // All mistakes come at once.
 func ExampleDefinitionError() {
 	faulty := stages.Define("faulty", func(g *stages.Graph, _ struct{}) stages.Stream[int] {

@@ -10,7 +10,8 @@ import (
 // input without outputs counts as filtered.
 //
 // The outputs of one input become visible together, when f's iterator has ended without an error: a failed attempt
-// leaves no trace. They are limited to 1024 items per input, and to 64 MiB where their size is known (byte slices,
+// leaves no trace. A pair with an error fails the input, and iteration does not go on, as that of a [Source] does; to skip
+// a part of an input, yield a value that carries the error, and [Filter]. Outputs are limited to 1024 items per input, and to 64 MiB where their size is known (byte slices,
 // strings, slices of numbers); more than that fails the input with [ErrTooMany], unless the stage is declared
 // [Streaming].
 func FlatMap[In, Out any](in Stream[In], name string, f func(ctx context.Context, v In) iter.Seq2[Out, error], opts ...FlatMapOption) Stream[Out] {

@@ -24,10 +24,9 @@ func Merge[T any](name string, mix Mix, ins ...Stream[T]) Stream[T] {
 }
 
 // MergeFunc merges by value, as in a merge of sorted streams: it waits until every input that has not ended its epoch
-// offers an item, and takes it from the one whose index pick returns. Heads of inputs that have ended are nil, and so is
-// no more than all but one. Inputs must not depend on each other: see [RoundRobin].
-// pick must depend on its argument only, and not keep it. An index that cannot be fails the
-// run, and so does a panic, the third time.
+// offers an item, and takes it from the one whose index pick returns. Heads of inputs that have ended their epoch are
+// nil; at least one is not. Inputs must not depend on each other: see [RoundRobin]. pick must depend on its argument only,
+// and not keep it. An index of no input, or of one that has ended, fails the run, and so does a panic, the third time.
 func MergeFunc[T any](name string, pick func(heads []*T) int, ins ...Stream[T]) Stream[T] {
 	d := newDraft(name, "merge", reflect.TypeFor[T]())
 	if pick == nil {
@@ -68,10 +67,10 @@ type Arrival struct{}
 type RoundRobin struct{}
 
 // InputOrder restores the order that the items had where the inputs parted: in a Route, Tee, Fork or RouteBatch that all
-// of them come from (a *DefinitionError otherwise). Of one item, what came by an earlier input comes first, and outputs
-// by one input stay together. What a batch or aggregate emits stands where the item stood during which it did; what is
-// flushed at the end of an epoch stands there. Stages between the two
-// are Ordered without saying so, and may not be Unordered, nor merge in another way.
+// of them come from (a *DefinitionError otherwise). If several inputs have the same item (Tee, Fork), the one from the
+// earlier input comes first, and outputs by one input stay together. A batch, or what an aggregate emits, takes the place of
+// the item that completed it; what is flushed at the end of an epoch comes last. Stages between the two are Ordered without
+// saying so, and may not be Unordered, nor merge in another way.
 type InputOrder struct{}
 
 // Weighted draws from the inputs at random, in proportion to their weights, in an order that follows from Seed and
@@ -81,7 +80,8 @@ type Weighted struct {
 	Weights []float64 // one per input, each greater than 0; any scale
 	Seed    uint64
 	// EpochItems makes an epoch of exactly so many items, whatever the inputs' own epochs are, which must then be
-	// endless ([Forever]). 0 leaves the epochs as they are.
+	// endless ([Forever]). 0 leaves the epochs as they are: one ends when every input has been through its set once, and a
+	// batch behind the merge is cut there, however small it is.
 	EpochItems int64
 	// UntilFirstEnd ends the epoch with the first input that ends, so that the proportions hold to the last item. What
 	// the others have left of theirs counts as filtered. It does not go with EpochItems.

@@ -10,7 +10,8 @@ import (
 // Options are values with types of their own; which kind of stage takes which is said by these interfaces, so that an
 // option where it means nothing does not compile. They are sealed.
 type (
-	// Option suits stages that call a function for each item: Map, Filter and foreign kinds like them.
+	// Option suits stages that call a function for each item: Map, MapWith, Filter, Route, RouteBatch, Fork, Sink and
+	// foreign kinds like them.
 	// [Mailbox] [Buffer] [Ordered] [Unordered] [OnError] [Timeout]
 	Option interface {
 		FlatMapOption
@@ -207,9 +208,10 @@ func (n Epochs) source(d *draft) {
 type Emission int
 
 // Streaming hands on each output of a FlatMap at once, without limit on their number. It is a promise of the caller
-// that f yields the same outputs in the same order for the same input: after a failure the input is run again and
+// that f yields the same outputs in the same order for the same input: after a panic the input is run again and
 // what had been handed on is dropped, unseen. An attempt that then yields less than that fails the run with
-// [ErrNotDeterministic], whatever the policy. A [Timeout] does not go with it.
+// [ErrNotDeterministic], whatever the policy. An error, or the third panic, fails the input: what had been handed on stays, and
+// up to 512 outputs that had not are withdrawn. A [Timeout] does not go with it.
 const Streaming Emission = 1
 
 func (e Emission) flatMap(d *draft) { d.Streaming = e == Streaming }

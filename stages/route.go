@@ -27,7 +27,8 @@ func Route[T any](in Stream[T], name string, n int, pick func(ctx context.Contex
 
 // Fork is Route and Tee in one, and the door for foreign kinds with several outputs: to is called during pick, once for
 // each branch that gets the item. None is legal: the item is filtered. An index outside [0, n), or one twice, fails the
-// item. The value is shared by the branches, not copied: none of them may change it.
+// item. The value is shared by the branches, not copied: none of them may change it. An item keeps its identity in every
+// branch. It has failed if it has in one of them, and else is delivered if it was in one.
 func Fork[T any](in Stream[T], name string, n int, pick func(ctx context.Context, v T, to func(branch int)) error, opts ...Option) []Stream[T] {
 	k := Kind[T, int]{Name: "fork", MaxOutputs: max(n, 1)}
 	if pick != nil {
@@ -44,7 +45,7 @@ func (f forker[T]) Process(ctx context.Context, v T, emit func(int) bool) error 
 
 // Tee gives every item to both results. The value is shared, not copied: neither branch may change it. The slower
 // branch sets the pace. Sinks and merges take a branch that is not the pipeline's output. An item keeps its identity in
-// both branches, and is delivered if one of its two selves is.
+// both branches. It has failed if one of its two selves has, and else is delivered if one was.
 func Tee[T any](in Stream[T], name string) (a, b Stream[T]) {
 	out := fork(in, name, 2, Kind[T, int]{
 		Name:       "tee",

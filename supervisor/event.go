@@ -68,8 +68,8 @@ type (
 		Worker int
 		Err    error // as a rule *stages.PanicError
 	}
-	// CloseFailed says that a worker's Close returned an error, or panicked, or that of an aggregator with a key returned an
-	// error. Nothing follows from it.
+	// CloseFailed says that Close of a worker, or of an aggregator of AggregateByKey, returned an error; or, of a worker,
+	// panicked. Nothing follows from it.
 	CloseFailed struct {
 		EventInfo
 		Stage  string

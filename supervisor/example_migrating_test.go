@@ -65,6 +65,7 @@ func Example_fromDataLoader() {
 
 func Example_fromTFData() {
 	type Config struct{ Web, Books []string }
+	cfg := Config{Web: []string{"w1", "w2", "w3"}, Books: []string{"b1", "b2"}}
 	mixture := stages.Define("mixture", func(g *stages.Graph, cfg Config) stages.Stream[[]sample] {
 		web := stages.Source(g, "web", stages.FromSlice(cfg.Web), stages.Forever)
 		books := stages.Source(g, "books", stages.FromSlice(cfg.Books), stages.Forever)
@@ -72,7 +73,7 @@ func Example_fromTFData() {
 		samples := stages.Map(paths, "load", loadSample, stages.Mailbox(8), stages.Ordered)
 		return stages.Batch(samples, "batch", 4)
 	})
-	cfg, n := Config{Web: []string{"w1", "w2", "w3"}, Books: []string{"b1", "b2"}}, 0
+	n := 0
 	for batch, err := range supervisor.Items(context.Background(), supervisor.New(supervisor.Config{}), mixture.With(cfg), nil) {
 		if err != nil {
 			fmt.Println(err)
@@ -95,14 +96,15 @@ func getUser(_ context.Context, id int) (user, error) { return user{id}, nil }
 func saveUsers(_ context.Context, users []user) (int, error) { return len(users), nil }
 
 func Example_fromRill() {
-	saved := stages.Define("users", func(g *stages.Graph, numbers []int) stages.Stream[int] {
-		ids := stages.Source(g, "ids", stages.FromSlice(numbers))
-		users := stages.Map(ids, "get", getUser, stages.Mailbox(3))
+	ids := make([]int, 12)
+	saved := stages.Define("users", func(g *stages.Graph, ids []int) stages.Stream[int] {
+		source := stages.Source(g, "ids", stages.FromSlice(ids))
+		users := stages.Map(source, "get", getUser, stages.Mailbox(3))
 		batches := stages.Batch(users, "batch", 5, stages.MaxWait(time.Second))
 		return stages.Map(batches, "save", saveUsers, stages.Mailbox(2))
 	})
 	total := 0
-	for n, err := range supervisor.Items(context.Background(), supervisor.New(supervisor.Config{}), saved.With(make([]int, 12)), nil) {
+	for n, err := range supervisor.Items(context.Background(), supervisor.New(supervisor.Config{}), saved.With(ids), nil) {
 		if err != nil {
 			fmt.Println(err) // the first failure, with the stage and the item
 			return

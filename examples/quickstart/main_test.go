@@ -12,7 +12,7 @@ func Example() {
 	}
 	defer os.Chdir("..")
 	main()
-	// Output: [5 11]
+	// Output: 2 files of Go have 45 bytes
 }
 
 // The README shows this very program.

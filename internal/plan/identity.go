@@ -81,8 +81,9 @@ func (r Run) from(i, n int) Run {
 	return r
 }
 
-// IDs are the identities of a chunk's items, run-length encoded: 0.02 ns per item where stages are one to one, 11 ns
-// where every run is one item long. Items that go every other way make long runs, too. The zero value is empty.
+// IDs are the identities of a chunk's items, run-length encoded: copying them costs 0.03 ns per item where stages are one to
+// one, 3.3 ns in families of four (BenchmarkRange, 2-core AMD EPYC virtual machine, 2026-11-21). Items that go every other
+// way make long runs, too. The zero value is empty.
 type IDs struct {
 	runs []Run
 	n    int

@@ -1,0 +1,2 @@
+// Package b is counted.
+package b
