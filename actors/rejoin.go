@@ -10,8 +10,8 @@ import (
 // rejoin makes batches whole, in the order in which they were split.
 type rejoin struct {
 	m      *mixer
-	last   *plan.Shares // the batch that was joined last: a part of it that comes now comes twice
-	joined []plan.Part  // this and the following are scratch
+	last   *plan.Deal  // the batch that was joined last: a part of it that comes now comes twice
+	joined []plan.Part // this and the following are scratch
 	ids    plan.IDs
 }
 
@@ -43,7 +43,7 @@ func (r *rejoin) one(d plan.Chunk) (bool, int) {
 		return false, of // its part may still come
 	}
 	r.joined = r.joined[:0]
-	var whole *plan.Shares
+	var whole *plan.Deal
 	fits := true
 	for k := range m.ins {
 		in := &m.ins[k]
@@ -55,7 +55,7 @@ func (r *rejoin) one(d plan.Chunk) (bool, int) {
 			}
 		default:
 			if m.locate(in); in.pos == at {
-				batch, kept := in.ids.ShareOf(m.mix.Fork)
+				batch, kept := in.ids.DealOf(m.mix.Fork)
 				fits = fits && batch != nil && (whole == nil || whole == batch) && batch != r.last
 				part, whole = plan.Part{Chunk: *in.q.front(), At: in.at, Kept: kept}, batch
 			}

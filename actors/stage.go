@@ -52,13 +52,13 @@ type stage struct {
 	holdTimer  *time.Timer
 	flushFails int // in a row
 
-	outs    []outbox // by output; none: the stage is a sink
-	turns   uint64   // results of a fork that have been numbered
-	spares  [][]plan.Chunk
-	ended   bool // all input has come
-	failed  bool // and it is not complete
-	aborted bool // the ledger has been given up
-	over    bool // the end has been sent
+	outs          []outbox // by output; none: the stage is a sink
+	rounds        uint64   // results of a fork that have been numbered
+	spareBranches [][]plan.Chunk
+	ended         bool // all input has come
+	failed        bool // and it is not complete
+	aborted       bool // the ledger has been given up
+	over          bool // the end has been sent
 }
 
 // A hand is what the stage knows of a worker.

@@ -102,7 +102,7 @@ func (a *worker) do(p *piece) {
 		w.In, w.Number = p.lot.chunk, p.lot.first
 	}
 	if a.s.spec.Forks {
-		w.Outs = p.parts
+		w.Outs = p.branches
 	} else if a.s.spec.Pool != nil {
 		w.Out = a.s.spec.Pool.Get(a.room(p.items()))
 	}
@@ -179,8 +179,8 @@ func (a *worker) report(p *piece) {
 	w := &a.work
 	p.work.Store(nil)
 	p.reached, p.held, p.gone, p.dropped, p.open, p.flushing = w.Next, w.Held, w.Gone, w.Dropped, w.Open, w.Flushing
-	p.out, p.turn = w.Out, w.Turn
-	w.In, w.Out, w.Outs, w.Turn, w.Gone = nil, nil, nil, nil, nil
+	p.out, p.begun = w.Out, w.Round
+	w.In, w.Out, w.Outs, w.Round, w.Gone = nil, nil, nil, nil, nil
 	if err := w.CloseErr; err != nil {
 		w.CloseErr = nil
 		a.s.run.closeFailed(a, err)

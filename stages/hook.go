@@ -72,8 +72,8 @@ func Value[T any](it Item) (v T, ok bool) {
 // without that item.
 func (g *Graph) Hook(h Hook) { g.hooks = append(g.hooks, h) }
 
-// split gives the parts of the hooks to those who call them: the runtime, and the graph's workers.
-func (g *Graph) split() (around []plan.Hook) {
+// divideHooks gives the parts of the hooks to those who call them: the runtime, and the graph's workers.
+func (g *Graph) divideHooks() (around []plan.Hook) {
 	for _, h := range g.hooks {
 		if h.ItemEnter != nil || h.ItemExit != nil {
 			g.aroundItems = append(g.aroundItems, h)

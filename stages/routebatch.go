@@ -117,12 +117,12 @@ func (k *dealKernel[T]) deal(w *plan.Work, i int, batch []T, to []int) {
 		part := &k.out[b].Items[len(k.out[b].Items)-1]
 		*part = append(*part, batch[e])
 	}
-	new(plan.Shares).Split(w.Tally, k.ids, k.parent(i), k.stage.Index+1, k.used, to)
+	new(plan.Deal).Parts(w.Tally, k.ids, k.parent(i), k.stage.Index+1, k.used, to)
 }
 
 // parent returns the identity of batch i, with its place in the order if somebody restores it.
 func (k *dealKernel[T]) parent(i int) plan.Run {
-	if !k.parts {
+	if !k.parted() {
 		return k.identity(i)
 	}
 	if i >= k.to {

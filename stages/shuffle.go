@@ -76,7 +76,7 @@ func Shard[T any](from Origin[T], rank, world int) Origin[T] {
 	whole := from.open
 	from.open = func(ctx context.Context, at Position) iter.Seq2[T, error] {
 		all := whole(ctx, Position{at.Epoch, at.Index * int64(world)})
-		return func(yield func(T, error) bool) { share(all, rank, world, yield) }
+		return func(yield func(T, error) bool) { everyNth(all, rank, world, yield) }
 	}
 	return from
 }
@@ -92,8 +92,8 @@ func misplaced(rank, world int) string {
 	return ""
 }
 
-// share yields one item of each round of world. It holds the item until the round is full.
-func share[T any](all iter.Seq2[T, error], rank, world int, yield func(T, error) bool) {
+// everyNth yields one item of each round of world. It holds the item until the round is full.
+func everyNth[T any](all iter.Seq2[T, error], rank, world int, yield func(T, error) bool) {
 	var mine, none T
 	place, held := 0, false
 	for v, err := range all {
