@@ -7,7 +7,7 @@ import "github.com/weirflow/weir/internal/plan"
 // emit hands a result, of an epoch, to the outboxes.
 func (s *stage) emit(r result, epoch int) {
 	switch {
-	case s.spec.Forks:
+	case s.spec.Fork != nil:
 		s.emitBranches(r, epoch)
 	case len(s.outs) == 0:
 		s.hasLeft(r.inputs)
@@ -37,7 +37,7 @@ func (s *stage) emitBranches(r result, epoch int) {
 		round = r.begun.Close(s.rounds)
 	}
 	var sh *shared
-	if s.spec.Scatter {
+	if s.spec.Fork.Several {
 		sh = &shared{r.inputs, used}
 	} else {
 		s.hasLeft(r.inputs - items) // those that went nowhere

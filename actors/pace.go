@@ -128,7 +128,7 @@ func (s *stage) pieceSize() int {
 
 func (s *stage) give(w int, p *piece) {
 	h := &s.workers[w]
-	if s.spec.Forks && p.branches == nil {
+	if s.spec.Fork != nil && p.branches == nil {
 		p.branches = s.newBranches()
 	}
 	p.worker, p.out, p.err, p.died, p.late, p.tick = w, nil, nil, false, false, s.ticks

@@ -101,7 +101,7 @@ func (a *worker) do(p *piece) {
 	if p.lot != nil {
 		w.In, w.Number = p.lot.chunk, p.lot.first
 	}
-	if a.s.spec.Forks {
+	if a.s.spec.Fork != nil {
 		w.Outs = p.branches
 	} else if a.s.spec.Pool != nil {
 		w.Out = a.s.spec.Pool.Get(a.room(p.items()))

@@ -21,7 +21,7 @@ type forkKernel[T any] struct {
 
 func newForkKernel[T any](ctx context.Context, g *Graph, w Worker[T, int], s *plan.Stage) plan.Kernel {
 	k := &forkKernel[T]{}
-	k.branches.init(s, s.Scatter)
+	k.branches.init(s, s.Fork.Several)
 	w = withHooks(ctx, g, s, w, k.check)
 	k.worker = w
 	if o, ok := w.(OneToOne[T, int]); ok && s.Timeout == 0 {
@@ -168,7 +168,7 @@ func (k *branches[T]) init(s *plan.Stage, scatter bool) {
 	if scatter {
 		k.several = s.Outs
 	}
-	k.numbers = s.Numbers()
+	k.numbers = s.Fork.Numbered
 	k.strands = make([]plan.Strand, s.Outs)
 }
 

@@ -74,8 +74,7 @@ func attachFork[In, Sel, Out any](in Stream[In], name string, n int, k Kind[In, 
 	d := newDraft(name, k.Name, reflect.TypeFor[Out]())
 	d.check("%d branches", n, 1, maxBranches)
 	n = min(max(n, 0), maxBranches)
-	d.Outs, d.Forks = n, true
-	d.Scatter = k.MaxOutputs != 1
+	d.Outs, d.Fork = n, &plan.Fork{Several: k.MaxOutputs > 1}
 	for _, o := range opts {
 		o.work(d)
 	}

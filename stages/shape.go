@@ -85,6 +85,9 @@ func (g *Graph) restore(fork, join *plan.Stage) {
 	if g.order[fork.Index] != Unordered { // else the order is that in which it hands on
 		fork.Ordered = true
 	}
+	if fork.Fork != nil { // else its stream is used twice, which is refused
+		fork.Fork.Numbered = true
+	}
 	if join.Mix.How == plan.Rejoin {
 		g.checkRejoin(fork, join)
 	}

@@ -41,7 +41,7 @@ type Work struct {
 
 	// The result.
 	Out      Chunk
-	Outs     []Chunk    // instead of Out, if the stage Forks: by output; nil: nothing for it
+	Outs     []Chunk    // instead of Out, if the stage is a Fork: by output; nil: nothing for it
 	Round    *OpenRound // of a fork whose order is restored
 	Err      error      // of item Next, or of the flush; ErrDropped
 	Flushing bool       // a flush is under way: Err, or a panic, is not that of an item

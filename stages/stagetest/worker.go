@@ -60,7 +60,7 @@ func (a *worker) do(p *parcel) (o outcome) {
 	if p.item != nil {
 		w.In, w.Next, w.First, w.To, w.Number = p.item, p.from, p.from, p.item.Len(), p.number
 	}
-	if a.s.spec.Forks {
+	if a.s.spec.Fork != nil {
 		w.Outs = make([]plan.Chunk, a.s.spec.Outs)
 	} else if a.s.spec.Pool != nil {
 		w.Out = a.s.spec.Pool.Get(1)
