@@ -139,11 +139,8 @@ func (a *picker) choose(ch *choice) {
 			return
 		}
 		r := recover()
-		value := "runtime.Goexit was called"
-		if r != nil {
-			value = fmt.Sprint(r)
-		}
-		ch.err, ch.died = &stages.PanicError{Stage: a.m.spec.Name, Value: value, Stack: userStack()}, true
+		value, stack := plan.Panicked(r)
+		ch.err, ch.died = &stages.PanicError{Stage: a.m.spec.Name, Value: value, Stack: stack}, true
 		if r != nil {
 			panic(r)
 		}

@@ -260,11 +260,8 @@ func (a *iterator) iterate(m *begin) {
 			return
 		}
 		r := recover()
-		value := "runtime.Goexit was called"
-		if r != nil {
-			value = fmt.Sprint(r)
-		}
-		m.died = &stages.PanicError{Stage: s.spec.Name, Value: value, Stack: userStack()}
+		value, stack := plan.Panicked(r)
+		m.died = &stages.PanicError{Stage: s.spec.Name, Value: value, Stack: stack}
 		if r != nil {
 			panic(r)
 		}

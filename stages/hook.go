@@ -2,8 +2,6 @@ package stages
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"sync/atomic"
 
 	"github.com/weirflow/weir/internal/plan"
@@ -191,11 +189,8 @@ func (h *hooked[In, Out]) attempt(ctx context.Context, v In, emit func(Out) bool
 func (h *hooked[In, Out]) unwind(ctx context.Context, exit func(context.Context, Item, error) error, it *Item, r any) {
 	defer func() { _ = recover() }() // the first panic stands
 	if h.death == nil {
-		h.death = &PanicError{Stage: h.info.Stage, Item: it.ID, Value: "runtime.Goexit was called"}
-		if r != nil {
-			h.death.Value = fmt.Sprint(r)
-		}
-		h.death.Stack = string(debug.Stack())
+		value, stack := plan.Panicked(r)
+		h.death = &PanicError{Stage: h.info.Stage, Item: it.ID, Value: value, Stack: stack}
 	}
 	_ = exit(ctx, *it, h.death)
 }

@@ -3,7 +3,6 @@ package supervisor
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"runtime/pprof"
 	"strings"
 
@@ -74,11 +73,8 @@ func (r *run) runTask(ctx context.Context, t Task) {
 	clean := false
 	defer func() {
 		if !clean {
-			value := "runtime.Goexit was called"
-			if v := recover(); v != nil {
-				value = fmt.Sprint(v)
-			}
-			err = &stages.PanicError{Value: value, Stack: string(debug.Stack())}
+			value, stack := plan.Panicked(recover())
+			err = &stages.PanicError{Value: value, Stack: stack}
 		}
 		r.taskEnded(ctx, t, err)
 	}()

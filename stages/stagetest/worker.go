@@ -112,7 +112,7 @@ func (a *worker) rescue(d *death, o *outcome) {
 	a.thread = nil
 	a.kernel.Rescue(w)
 	o.died = true
-	if spoiled, ok := d.value.(*plan.Spoiled); ok {
+	if spoiled, ok := d.recovered.(*plan.Spoiled); ok {
 		o.spoiled = true
 		o.fatal, _, o.err = plan.Examine(spoiled.Err)
 		return
