@@ -13,9 +13,9 @@ import (
 // The part that goes down a branch is a child of the batch: the i-th branch that gets a part of it gets part ".i". pick
 // hands the slice over that it returns.
 func RouteBatch[T any](in Stream[[]T], name string, n int, pick func(ctx context.Context, batch []T) ([]int, error), opts ...Option) []Stream[[]T] {
-	k := Kind[[]T, []int]{Name: routeBatchKind, MaxOutputs: max(n, 1)}
+	k := forkKind[[]T, []int]{name: routeBatchKind, most: n}
 	if pick != nil {
-		k.Open = func(context.Context) (Worker[[]T, []int], error) { return mapper[[]T, []int](pick), nil }
+		k.worker = mapper[[]T, []int](pick)
 	}
 	return attachFork[[]T, []int, []T](in, name, n, k, opts, newDealKernel[T])
 }
