@@ -22,7 +22,7 @@ type hooks struct {
 	run     *Run
 	sources []*actor.PID // workers that wait for the word
 	entered []entry      // in order; written by enter, which has ended when exit begins
-	exiting bool         // written by whoever ends the last goroutine: guarded by Run.live
+	exiting bool         // guarded by Run.live: only who brings it to 0 looks at it
 }
 
 // An entry is one hook that has been entered for one stage.

@@ -75,7 +75,7 @@ func newStage(r *Run, s *plan.Stage, box *mailbox, in *edge, outs []outbox) *sta
 		a.win.limitRoom(s.MaxRoom)
 	}
 	in.limit.Store(a.win.granted)
-	a.spare, a.spareLots = make([]*piece, 0, 16), make([]*lot, 0, 16)
+	a.spare, a.spareLots = make([]*piece, 0, maxSpares), make([]*lot, 0, maxSpares)
 	for i := range outs {
 		outs[i].left = a.hasLeft
 	}

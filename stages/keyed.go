@@ -42,7 +42,9 @@ type group[K comparable, A any] struct {
 // spareGroups is how many closed groups are kept to be used again.
 const spareGroups = 16
 
-func newKeyedKernel[K comparable, In, Out any, A Aggregator[In, Out]](key func(In) K, open func(context.Context, K) (A, error), s *plan.Stage) *keyedKernel[K, In, Out, A] {
+func newKeyedKernel[K comparable, In, Out any, A Aggregator[In, Out]](
+	key func(In) K, open func(context.Context, K) (A, error), s *plan.Stage,
+) *keyedKernel[K, In, Out, A] {
 	k := &keyedKernel[K, In, Out, A]{key: key, open: open, groups: map[K]*group[K, A]{}}
 	k.init(nil, s)
 	return k

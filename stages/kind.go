@@ -173,7 +173,10 @@ func AttachSerial[In, Out any](in Stream[In], name string, k SerialKind[In, Out]
 	})
 }
 
-func attachSerial[In, Out any](in Stream[In], d *draft, k SerialKind[In, Out], opts []SerialOption, open func(context.Context, *Graph, *plan.Stage) (plan.Kernel, error)) Stream[Out] {
+func attachSerial[In, Out any](
+	in Stream[In], d *draft, k SerialKind[In, Out], opts []SerialOption,
+	open func(context.Context, *Graph, *plan.Stage) (plan.Kernel, error),
+) Stream[Out] {
 	d.Serial, d.Holds, d.Stage.Ordered = true, k.Holds, true
 	if !k.Holds && (k.MaxWait != 0 || k.MaxHeld != 0) {
 		d.refuse("MaxWait and MaxHeld mean nothing to a %s, which holds no items back", k.Name)
