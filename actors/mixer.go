@@ -47,9 +47,8 @@ func newMixer(r *Run, s *plan.Stage, box *mailbox, edges map[plan.Port]*edge, ou
 			m.rounds = append(m.rounds, progress{fork: fork})
 		}
 	}
-	for _, p := range s.In {
-		in := inlet{edge: edges[p], low: 1, win: newWindow(1, 0, plan.Flow, r.clock), upto: make([]uint64, len(m.rounds))}
-		in.win.limitRoom(r.graph.Stages[p.Stage].RoomBehind())
+	for k, p := range s.In {
+		in := inlet{edge: edges[p], low: 1, win: newWindow(r.graph.InputWindow(s, k), r.clock), upto: make([]uint64, len(m.rounds))}
 		in.edge.limit.Store(in.win.granted)
 		m.ins = append(m.ins, in)
 	}

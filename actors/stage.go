@@ -70,10 +70,7 @@ type hand struct {
 
 func newStage(r *Run, s *plan.Stage, box *mailbox, in *edge, outs []outbox) *stage {
 	a := &stage{run: r, spec: s, stats: r.stats[s.Index], box: box, in: in, outs: outs}
-	a.win = newWindow(s.Mailbox, s.MaxHeld, s.Buffer, r.clock)
-	if s.MaxRoom > 0 {
-		a.win.limitRoom(s.MaxRoom)
-	}
+	a.win = newWindow(s.Window(), r.clock)
 	in.limit.Store(a.win.granted)
 	a.spare, a.spareLots = make([]*piece, 0, maxSpares), make([]*lot, 0, maxSpares)
 	for i := range outs {

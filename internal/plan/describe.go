@@ -128,7 +128,7 @@ func (g *Graph) details(s *Stage, h Held) (d []string) {
 func (g *Graph) perInput(s *Stage) string {
 	var each []string
 	for k := range s.In {
-		each = append(each, strconv.Itoa(g.InputWindow(s, k)))
+		each = append(each, strconv.Itoa(g.InputWindow(s, k).Most()))
 	}
 	if len(slices.Compact(slices.Clone(each))) == 1 {
 		return each[0] + " per input"
