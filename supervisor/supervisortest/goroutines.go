@@ -31,7 +31,7 @@ func checkGoroutines(t testing.TB, id supervisor.RunID) {
 // goroutines returns the stacks of the run's goroutines. They are known by their labels, which those that user code
 // starts inherit.
 func goroutines(id supervisor.RunID) (stacks []string) {
-	for _, g := range actors.Stacks(actors.LabelRun, string(id)) {
+	for _, g := range actors.Goroutines().Stacks(actors.LabelRun, string(id)) {
 		if !standard(g) {
 			stacks = append(stacks, g)
 		}
