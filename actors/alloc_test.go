@@ -9,7 +9,7 @@ import (
 
 func TestCreditAllocatesNothing(t *testing.T) {
 	now, left := time.Duration(0), uint64(0)
-	w := newWindow(4, 0, plan.Flow, func() time.Duration { now += 300 * time.Microsecond; return now })
+	w := windowOf(4, 0, plan.Flow, func() time.Duration { now += 300 * time.Microsecond; return now })
 	e := &edge{}
 	for name, f := range map[string]func(){
 		"window.next": func() {

@@ -23,8 +23,19 @@ type choice struct {
 
 func (*choice) control() {}
 
-// byValue has the worker choose among what is at hand.
-func (m *mixer) byValue(credit int) (bool, int) {
+// byValue has a worker choose among what is at hand.
+type byValue struct {
+	choice *choice // what it has been asked; nil: nothing
+	worker *actor.PID
+	sup    actor.Supervisor
+	fails  int // in a row
+	picks
+}
+
+func (*byValue) newEpoch() {} // the function knows only what is at hand
+
+func (v *byValue) step(credit int) (bool, int) {
+	m := v.m
 	if m.run.ctx.Err() != nil {
 		return false, -1 // the run is being stopped
 	}
@@ -38,36 +49,37 @@ func (m *mixer) byValue(credit int) (bool, int) {
 			return false, i
 		}
 	}
-	if m.picker == nil {
+	if v.worker == nil {
 		pid, err := m.cx.SpawnNamed(m.run.props(func(box *mailbox) actor.Actor {
 			return &picker{m: m, box: box, chooser: m.mix.Open()}
 		}), "w0")
 		if err != nil {
 			panic(err) // the name is ours alone
 		}
-		m.picker = pid
+		v.worker = pid
 	}
-	m.choice = ch
-	m.cx.Send(m.picker, ch)
+	v.choice, m.asked = ch, true
+	m.cx.Send(v.worker, ch)
 	return true, -1
 }
 
 // chosen takes what the worker has chosen.
-func (m *mixer) chosen(ch *choice) {
-	if m.choice != ch || m.over {
+func (v *byValue) chosen(ch *choice) {
+	m := v.m
+	if v.choice != ch || m.over {
 		return
 	}
-	m.choice = nil
+	v.choice, m.asked = nil, false
 	d := m.spec.Pool.Get(len(ch.order))
-	m.order = append(m.order[:0], ch.order...)
-	if m.gather(d) {
-		m.fails = 0
+	v.order = append(v.order[:0], ch.order...)
+	if v.gather(d) {
+		v.fails = 0
 	}
 	if ch.died && !m.over {
 		m.stats.restarts.Add(1)
 		m.run.event(Restarted{Stage: m.spec.Name, Err: ch.err})
-		m.sup.RestartChildren(m.picker)
-		if m.fails++; m.fails < plan.MaxAttempts {
+		v.sup.RestartChildren(v.worker)
+		if v.fails++; v.fails < plan.MaxAttempts {
 			return
 		}
 	}
@@ -78,7 +90,8 @@ func (m *mixer) chosen(ch *choice) {
 
 // HandleFailure hears that the worker has died. It answers in the order of its messages, as that of a stage.
 func (m *mixer) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, _ *actor.PID, _ *actor.RestartStatistics, reason, message any) {
-	m.sup = sup
+	v := m.way.(*byValue) // nobody else has a worker
+	v.sup = sup
 	ch, _ := message.(*choice)
 	if ch == nil || m.over {
 		if !m.over {
@@ -126,11 +139,8 @@ func (a *picker) choose(ch *choice) {
 			return
 		}
 		r := recover()
-		value := "runtime.Goexit was called"
-		if r != nil {
-			value = fmt.Sprint(r)
-		}
-		ch.err, ch.died = &stages.PanicError{Stage: a.m.spec.Name, Value: value, Stack: userStack()}, true
+		value, stack := plan.Panicked(r)
+		ch.err, ch.died = &stages.PanicError{Stage: a.m.spec.Name, Value: value, Stack: stack}, true
 		if r != nil {
 			panic(r)
 		}

@@ -16,8 +16,8 @@ func (s *stage) returned(p *piece) {
 	p.state.Store(home)
 	n := p.reached - p.from
 	s.observe(p, n)
-	s.advance(p, p.reached, result{chunk: p.out, parts: p.parts, turn: p.turn}, p.dropped, p.held)
-	p.out, p.parts, p.turn, p.resume = nil, nil, nil, p.open
+	s.advance(p, p.reached, result{chunk: p.out, branches: p.branches, begun: p.begun}, p.dropped, p.held)
+	p.out, p.branches, p.begun, p.resume = nil, nil, nil, p.open
 	for i := range p.outs { // whatever its worker does next must not wait for their turn
 		if d := p.outs[i].door; d != nil {
 			p.outs[i].door = nil
@@ -76,7 +76,7 @@ func (s *stage) advance(p *piece, reached int, o result, dropped, held int) {
 	if o.chunk != nil {
 		o.chunk.Head().Epoch = p.epoch
 	}
-	for _, c := range o.parts {
+	for _, c := range o.branches {
 		if c != nil {
 			c.Head().Epoch = p.epoch
 		}
@@ -90,7 +90,7 @@ func (s *stage) place(p *piece, o result) {
 		p.outs = append(p.outs, o)
 		return
 	}
-	s.emit(o)
+	s.emit(o, p.epoch)
 }
 
 // release moves what is ready to the outbox: in order, or, if the stage is not ordered, up to the end of the epoch.
@@ -117,7 +117,7 @@ func (s *stage) releaseMarks() {
 func (s *stage) releaseHead() {
 	for h := s.head; h != nil; h = s.head {
 		for i := range h.outs {
-			s.emit(h.outs[i])
+			s.emit(h.outs[i], h.epoch)
 			h.outs[i] = result{}
 		}
 		h.outs = h.outs[:0]
@@ -157,7 +157,7 @@ func (s *stage) releaseEra() {
 	for p := s.head; p != nil && !p.mark; {
 		next := p.next
 		for i := range p.outs {
-			s.emit(p.outs[i])
+			s.emit(p.outs[i], p.epoch)
 			p.outs[i] = result{}
 		}
 		p.outs = p.outs[:0]

@@ -5,11 +5,11 @@ import "math/bits"
 // draws are made in proportion to weights, which are made whole numbers, so that they are the same on every machine.
 type draws struct {
 	weights []uint64
-	upto    []uint64 // sums of the weights, each included
-	guide   [256]uint16
+	upto    []uint64    // sums of the weights, each included
+	guide   [256]uint16 // of each 256th of the sum, the first number that may lie there: there are no more than 65535
 }
 
-// fill sets the weights, to parts of about 1<<32.
+// fill sets the weights, scaled to a sum of about 1<<32.
 func (d *draws) fill(weights []float64) {
 	sum := 0.0
 	for _, w := range weights {

@@ -4,11 +4,11 @@ import "github.com/weirflow/weir/internal/plan"
 
 // What a stage does with its results: one output, several, or none.
 
-// emit hands a result to the outboxes.
-func (s *stage) emit(r result) {
+// emit hands a result, of an epoch, to the outboxes.
+func (s *stage) emit(r result, epoch int) {
 	switch {
-	case s.spec.Forks:
-		s.fork(r)
+	case s.spec.Fork != nil:
+		s.emitBranches(r, epoch)
 	case len(s.outs) == 0:
 		s.hasLeft(r.inputs)
 	default:
@@ -16,33 +16,33 @@ func (s *stage) emit(r result) {
 	}
 }
 
-// fork hands the parts of a result to their outboxes, and marks the end of its round in all branches of which a join
-// restores the order.
-func (s *stage) fork(r result) {
+// emitBranches hands the branches of a result to their outboxes, and marks the end of its round in all branches of which a
+// join restores the order.
+func (s *stage) emitBranches(r result, epoch int) {
 	var round plan.Round
-	items, parts := 0, 0
-	for _, c := range r.parts {
+	items, used := 0, 0
+	for _, c := range r.branches {
 		if c != nil {
 			items += c.Len()
-			parts++
+			used++
 		}
 	}
-	if parts == 0 {
+	if used == 0 {
 		s.hasLeft(r.inputs)
-		s.spareParts(r.parts)
+		s.keepBranches(r.branches)
 		return
 	}
-	if r.turn != nil {
-		s.turns++
-		round = r.turn.Release(s.turns)
+	if r.begun != nil {
+		s.rounds++
+		round = r.begun.Close(s.rounds)
 	}
-	var sh *share
-	if s.spec.Scatter {
-		sh = &share{r.inputs, parts}
+	var sh *shared
+	if s.spec.Fork.Several {
+		sh = &shared{r.inputs, used}
 	} else {
 		s.hasLeft(r.inputs - items) // those that went nowhere
 	}
-	for i, c := range r.parts {
+	for i, c := range r.branches {
 		o := &s.outs[i]
 		marks := round.Fork != 0 && s.spec.Marks(i, round.Fork)
 		switch {
@@ -54,21 +54,12 @@ func (s *stage) fork(r result) {
 			if sh != nil {
 				n = 0
 			}
-			o.push(out{chunk: c, inputs: n, single: sh == nil, share: sh})
+			o.push(out{chunk: c, inputs: n, single: sh == nil, shared: sh})
 		case marks:
-			o.push(out{chunk: s.markOf(round, s.epochOf(r.parts))})
+			o.push(out{chunk: s.markOf(round, epoch)})
 		}
 	}
-	s.spareParts(r.parts)
-}
-
-func (s *stage) epochOf(parts []plan.Chunk) int {
-	for _, c := range parts {
-		if c != nil {
-			return c.Head().Epoch
-		}
-	}
-	return 0
+	s.keepBranches(r.branches)
 }
 
 func (s *stage) markOf(r plan.Round, epoch int) plan.Chunk {
@@ -123,28 +114,28 @@ func (s *stage) toAll(chunk func() plan.Chunk, inputs int) {
 	case 1:
 		s.outs[0].push(out{chunk: chunk(), inputs: inputs})
 	default:
-		sh := &share{inputs, len(s.outs)}
+		sh := &shared{inputs, len(s.outs)}
 		for i := range s.outs {
-			s.outs[i].push(out{chunk: chunk(), share: sh})
+			s.outs[i].push(out{chunk: chunk(), shared: sh})
 		}
 	}
 }
 
-// newParts returns memory for one delivery's outputs.
-func (s *stage) newParts() []plan.Chunk {
-	n := len(s.spares)
+// newBranches returns memory for one delivery's outputs.
+func (s *stage) newBranches() []plan.Chunk {
+	n := len(s.spareBranches)
 	if n == 0 {
 		return make([]plan.Chunk, len(s.outs))
 	}
-	p := s.spares[n-1]
-	s.spares = s.spares[:n-1]
+	p := s.spareBranches[n-1]
+	s.spareBranches = s.spareBranches[:n-1]
 	return p
 }
 
-func (s *stage) spareParts(p []plan.Chunk) {
-	if p != nil && len(s.spares) < maxSpares {
+func (s *stage) keepBranches(p []plan.Chunk) {
+	if p != nil && len(s.spareBranches) < maxSpares {
 		clear(p)
-		s.spares = append(s.spares, p)
+		s.spareBranches = append(s.spareBranches, p)
 	}
 }
 

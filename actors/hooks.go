@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -23,7 +22,7 @@ type hooks struct {
 	run     *Run
 	sources []*actor.PID // workers that wait for the word
 	entered []entry      // in order; written by enter, which has ended when exit begins
-	exiting bool
+	exiting bool         // guarded by Run.live: only who brings it to 0 looks at it
 }
 
 // An entry is one hook that has been entered for one stage.
@@ -141,12 +140,8 @@ func (h *hooks) call(ctx context.Context, s *plan.Stage, f func(context.Context)
 			if returned {
 				return
 			}
-			p := &stages.PanicError{Stage: s.Name, Value: "runtime.Goexit was called"}
-			if v := recover(); v != nil {
-				p.Value = fmt.Sprint(v)
-			}
-			p.Stack = string(debug.Stack())
-			err = p
+			value, stack := plan.Panicked(recover())
+			err = &stages.PanicError{Stage: s.Name, Value: value, Stack: stack}
 		}()
 		at := &plan.Work{Place: plan.Place{Graph: r.graph, Stage: s}}
 		_, canceled, err = plan.Examine(f(plan.Bind(r.label(ctx, s.Name, noWorker), at)))

@@ -66,28 +66,29 @@ func (r *Run) Hung() []*stages.HungError {
 	if len(r.jobs.at) == 0 {
 		return nil
 	}
-	all := profile()
+	all := Goroutines()
 	var hung []*stages.HungError
 	for a := range r.jobs.at {
-		stacks := labelled(all, LabelRun, r.cfg.ID, labelStage, a.stage, labelWorker, strconv.Itoa(a.worker))
+		stacks := all.Stacks(LabelRun, r.cfg.ID, labelStage, a.stage, labelWorker, strconv.Itoa(a.worker))
 		hung = append(hung, &stages.HungError{Stage: a.stage, Worker: a.worker, Stack: strings.Join(stacks, "\n")})
 	}
 	return hung
 }
 
-// Stacks returns the stacks of the goroutines that have the labels, keys and values in turn, in the form of
-// runtime/pprof: those that are equal are one. It stops the world for a moment.
-func Stacks(labels ...string) []string { return labelled(profile(), labels...) }
+// A Profile shows the goroutines of this process at one moment: groups of equal stacks, each with its labels, in the form
+// of runtime/pprof.
+type Profile struct{ groups []string }
 
-// profile returns groups of equal stacks, each with its labels.
-func profile() []string {
+// Goroutines makes a Profile, for which it stops the world.
+func Goroutines() Profile {
 	var b bytes.Buffer
 	_ = pprof.Lookup("goroutine").WriteTo(&b, 1) // an error of a Buffer cannot be
-	return strings.Split(b.String(), "\n\n")
+	return Profile{strings.Split(b.String(), "\n\n")}
 }
 
-func labelled(groups []string, labels ...string) (found []string) {
-	for _, g := range groups {
+// Stacks returns the groups that have the labels, keys and values in turn.
+func (p Profile) Stacks(labels ...string) (found []string) {
+	for _, g := range p.groups {
 		all := true
 		for i := 0; i < len(labels); i += 2 {
 			all = all && strings.Contains(g, fmt.Sprintf("%q:%q", labels[i], labels[i+1]))

@@ -17,7 +17,7 @@ type inlet struct {
 	run     int
 	step    uint64   // to the next item of the run
 	low     uint64   // no later item stands before this; not 0, as positions are
-	upto    []uint64 // how far the rounds of mixer.passed have come
+	upto    []uint64 // how far the rounds of mixer.rounds have come
 	parked  bool     // it has ended the epoch
 	dropped bool     // the rest of the epoch is not wanted
 	ended   bool

@@ -53,8 +53,8 @@ type piece struct {
 	// Written by the worker between receipt and return.
 	reached  int // first item not done
 	out      plan.Chunk
-	parts    []plan.Chunk // instead of out, where the stage forks
-	turn     *plan.Turn
+	branches []plan.Chunk // instead of out, where the stage forks
+	begun    *plan.OpenRound
 	held     int
 	gone     []uint64 // items let go of, if the stage has groups
 	dropped  int
@@ -84,11 +84,11 @@ const (
 
 // A result is what came of some items of the input, and how many places of it leave the stage with that.
 type result struct {
-	chunk  plan.Chunk   // nil: nothing came of the inputs
-	parts  []plan.Chunk // by output, where the stage forks; nil: nothing for it
-	turn   *plan.Turn   // where a join restores the order
-	inputs int
-	door   *door // to be opened when it has left
+	chunk    plan.Chunk      // nil: nothing came of the inputs
+	branches []plan.Chunk    // by output, where the stage forks; nil: nothing for it
+	begun    *plan.OpenRound // where a join restores the order
+	inputs   int
+	door     *door // to be opened when it has left
 }
 
 // before reports whether p comes before q in input order.
@@ -286,7 +286,7 @@ func (s *stage) newPiece() *piece {
 	p.prev, p.next, p.lot, p.outs, p.out, p.err = nil, nil, nil, p.outs[:0], nil, nil
 	p.from, p.to, p.attempt, p.alone, p.past, p.flush, p.resume, p.open = 0, 0, 0, 0, past{}, plan.NoFlush, plan.Partial{}, plan.Partial{}
 	p.mark, p.done, p.doom, p.late, p.single, p.unsure = false, false, false, false, false, false
-	p.held, p.gone, p.dropped, p.turn, p.round, p.stops = 0, p.gone[:0], 0, nil, plan.Round{}, nil
+	p.held, p.gone, p.dropped, p.begun, p.round, p.stops = 0, p.gone[:0], 0, nil, plan.Round{}, nil
 	p.state.Store(home)
 	return p
 }

@@ -3,7 +3,7 @@ package actors
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
+	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -23,56 +23,37 @@ type mixer struct {
 
 	ins    []inlet
 	outbox outbox
-	taps   []*tap // of sources that feed nothing else
-	waits  int    // the input without which nothing can be taken; -1: it may be any
-	keeps  bool   // the order that it restores is asked for again, below
+	way    way
+	rounds []progress // of the forks whose marks are passed on
+	waits  int        // the input without which nothing can be taken; -1: it may be any
+	epoch  int        // of its own, if EpochItems; else the inputs'
+	given  int64      // items of the epoch
+	asked  bool       // nothing is taken before a worker has answered
 	over   bool
 	ending bool // nothing more is wanted: the inputs are to end, and what they give until then is dropped
-
-	next    int // the input whose turn it is
-	epoch   int // of its own; EpochItems only
-	count   int64
-	random  *rand.PCG
-	draws   draws
-	drawn   int    // the input that has been drawn and has not given; -1: none
-	passed  []pass // marks of rounds that are not this join's own
-	choice  *choice
-	picker  *actor.PID
-	sup     actor.Supervisor
-	fails   int // of the function of a MergeFunc, in a row
-	ids     plan.IDs
-	whole   *plan.Shares // the last batch that was joined: a part of it that comes now comes twice
-	joined  []plan.Part
-	parts   []plan.Chunk // this and the following are scratch
-	places  []int
-	cursors []*plan.Cursor
-	order   []int // inputs that have been picked, and not copied
-	rest    []int // items that they have at hand besides
 }
 
-// A pass is how far a fork's rounds have been passed on.
-type pass struct {
+// A progress is how far the rounds of a fork have been passed on.
+type progress struct {
 	fork int
 	upto uint64
 }
 
 func newMixer(r *Run, s *plan.Stage, box *mailbox, edges map[plan.Port]*edge, out outbox) *mixer {
-	m := &mixer{run: r, spec: s, mix: s.Mix, stats: r.stats[s.Index], box: box, outbox: out, drawn: -1, waits: -1}
+	m := &mixer{run: r, spec: s, mix: s.Mix, stats: r.stats[s.Index], box: box, outbox: out, waits: -1}
 	m.outbox.left = func(int) {}
-	m.keeps = s.Marks(0, s.Mix.Fork)
-	m.taps = r.tapsOf(s)
-	for out := range s.Rounds {
-		for _, fork := range s.Rounds[out] {
-			m.passed = append(m.passed, pass{fork: fork})
+	if s.Rounds != nil {
+		for _, fork := range s.Rounds[0] {
+			m.rounds = append(m.rounds, progress{fork: fork})
 		}
 	}
-	for _, p := range s.In {
-		in := inlet{edge: edges[p], low: 1, win: newWindow(1, 0, plan.Flow, r.clock), upto: make([]uint64, len(m.passed))}
-		in.win.limitRoom(r.graph.Stages[p.Stage].RoomBehind())
+	for k, p := range s.In {
+		in := inlet{edge: edges[p], low: 1, win: newWindow(r.graph.InputWindow(s, k), r.clock), upto: make([]uint64, len(m.rounds))}
 		in.edge.limit.Store(in.win.granted)
 		m.ins = append(m.ins, in)
 	}
-	m.weigh()
+	m.way = newWay(m)
+	m.way.newEpoch()
 	return m
 }
 
@@ -90,7 +71,7 @@ func (m *mixer) Receive(c actor.Context) {
 		if in.q.len() == 1 {
 			in.begin()
 		}
-		if m.waits >= 0 && m.waits != x.Head().In && len(m.passed) == 0 {
+		if m.waits >= 0 && m.waits != x.Head().In && len(m.rounds) == 0 {
 			return // nothing can be taken before the other one has come
 		}
 	case *edge:
@@ -98,7 +79,7 @@ func (m *mixer) Receive(c actor.Context) {
 	case *eos:
 		m.ins[x.in].ended, m.ins[x.in].failed = true, x.failed
 	case *choice:
-		m.chosen(x)
+		m.way.(*byValue).chosen(x) // nobody else asks
 	case *skip:
 		m.skip(x.epoch)
 	case *cancel:
@@ -125,7 +106,7 @@ func (m *mixer) Receive(c actor.Context) {
 // turn takes as long as there is something to take, and credit for it.
 func (m *mixer) turn() {
 	m.waits = -1
-	for !m.over && m.choice == nil {
+	for !m.over && !m.asked {
 		credit := m.outbox.edge.credit(m.outbox.sent)
 		if credit <= 0 {
 			break
@@ -133,10 +114,10 @@ func (m *mixer) turn() {
 		for i := range m.ins {
 			m.settle(i)
 		}
-		if m.endEpoch() {
+		if m.endEpoch() || m.endOwnEpoch() {
 			continue
 		}
-		if m.over || !m.step(credit) {
+		if !m.step(credit) {
 			break
 		}
 	}
@@ -145,25 +126,7 @@ func (m *mixer) turn() {
 
 // step takes what can be taken now, and reports whether that was anything.
 func (m *mixer) step(credit int) bool {
-	moved, blocked := false, -1
-	switch m.mix.How {
-	case plan.Arrival:
-		moved, blocked = m.arrival(credit)
-	case plan.RoundRobin:
-		moved, blocked = m.roundRobin(credit)
-	case plan.Weighted:
-		moved, blocked = m.weighted(credit)
-	case plan.ByValue:
-		moved, blocked = m.byValue(credit)
-	case plan.Rejoin:
-		moved, blocked = m.rejoin(credit)
-	default:
-		if m.mix.Fork == 0 { // a single input has its order
-			moved, blocked = m.arrival(credit)
-		} else {
-			moved, blocked = m.inOrder(credit)
-		}
-	}
+	moved, blocked := m.way.step(credit)
 	if m.over || moved || m.passRounds() {
 		return !m.over
 	}
@@ -213,8 +176,8 @@ func (m *mixer) marks(in *inlet, h *plan.Head) {
 		if h.Round.Fork == m.mix.Fork {
 			in.low = max(in.low, h.Round.Upto+1)
 		}
-		for k := range m.passed {
-			if m.passed[k].fork == h.Round.Fork {
+		for k := range m.rounds {
+			if m.rounds[k].fork == h.Round.Fork {
 				in.upto[k] = max(in.upto[k], h.Round.Upto)
 			}
 		}
@@ -226,7 +189,7 @@ func (m *mixer) marks(in *inlet, h *plan.Head) {
 	}
 }
 
-// taken notes that n items of the front chunk have been taken, and whose turn it is behind them.
+// taken notes that n items of input i have been taken, and goes on to its next chunk behind the last.
 func (m *mixer) taken(i, n int) {
 	in := &m.ins[i]
 	in.at += n
@@ -251,12 +214,22 @@ func (m *mixer) endEpoch() bool {
 	switch {
 	case parked > 0:
 		m.endEpochNow()
-	case (m.mix.EpochItems > 0 || m.ending) && m.count > 0: // an epoch that no input has ended
+	case (m.mix.EpochItems > 0 || m.ending) && m.given > 0: // an epoch that no input has ended
 		m.mark(m.epoch)
 		m.end(false)
 	default:
 		m.end(false)
 	}
+	return true
+}
+
+// endOwnEpoch ends an epoch that has all its items.
+func (m *mixer) endOwnEpoch() bool {
+	if n := m.mix.EpochItems; n == 0 || m.given < n {
+		return false
+	}
+	m.mark(m.epoch)
+	m.newEpoch()
 	return true
 }
 
@@ -269,14 +242,11 @@ func (m *mixer) endEpochNow() {
 	}
 }
 
-// newEpoch begins one: what is random is drawn anew, and turns begin anew.
+// newEpoch begins one.
 func (m *mixer) newEpoch() {
 	m.epoch++
-	if m.mix.How == plan.RoundRobin {
-		m.next = 0
-	}
-	m.count, m.drawn = 0, -1
-	m.weigh()
+	m.given = 0
+	m.way.newEpoch()
 }
 
 // mark sends the end of epoch n. There is credit for it.
@@ -293,6 +263,7 @@ func (m *mixer) give(c plan.Chunk) bool {
 		return false
 	}
 	c.Head().Epoch = m.epoch
+	m.given += int64(c.Len())
 	m.outbox.deliver(c, c.Len())
 	return true
 }
@@ -300,8 +271,8 @@ func (m *mixer) give(c plan.Chunk) bool {
 // passRounds hands on the marks of rounds that every input has reached, for a join below.
 func (m *mixer) passRounds() bool {
 	moved := false
-	for k := range m.passed {
-		p := &m.passed[k]
+	for k := range m.rounds {
+		p := &m.rounds[k]
 		upto := uint64(math.MaxUint64)
 		for i := range m.ins {
 			if in := &m.ins[i]; !in.through() {
@@ -329,7 +300,7 @@ func (m *mixer) skip(epoch int) {
 		m.newEpoch()
 		return
 	}
-	m.count = m.mix.EpochItems // at the next credit
+	m.given = m.mix.EpochItems // at the next credit
 }
 
 // fail ends the run.
@@ -363,16 +334,17 @@ func (m *mixer) register() {
 	}
 }
 
-// tapsOf returns the sources that feed the stage and nothing else, and whose epochs are those that it sees.
-func (r *Run) tapsOf(s *plan.Stage) (taps []*tap) {
-	for _, p := range s.In {
-		up := r.graph.Stages[p.Stage]
-		switch {
-		case up.Feed != nil:
-			taps = append(taps, r.tapOf[up.Index])
-		case up.Outs == 1 && (up.Mix == nil || up.Mix.EpochItems == 0):
-			taps = append(taps, r.tapsOf(up)...)
+// stuck returns an input that gives nothing more although it is not complete, or -1.
+func (m *mixer) stuck() int {
+	return slices.IndexFunc(m.ins, func(in inlet) bool { return in.stuck() })
+}
+
+// allThrough reports whether no input gives anything more to this epoch.
+func (m *mixer) allThrough() bool {
+	for i := range m.ins {
+		if !m.ins[i].through() {
+			return false
 		}
 	}
-	return taps
+	return true
 }

@@ -29,13 +29,13 @@ type out struct {
 	chunk  plan.Chunk // nil: nothing came of the inputs
 	pos    int        // items sent
 	inputs int
-	single bool   // each item is one input, which leaves with it
-	share  *share // of a result that goes by several outboxes
-	door   *door  // to be opened when it has left
+	single bool    // each item is one input, which leaves with it
+	shared *shared // of a result that goes by several outboxes
+	door   *door   // to be opened when it has left
 }
 
-// A share is a result that goes by several outboxes: its inputs leave with the last part of it.
-type share struct{ inputs, open int }
+// A shared is a result that goes by several outboxes: its inputs leave with the last part of it.
+type shared struct{ inputs, open int }
 
 // start is called in Started: before anything is sent that could be answered with credit.
 func (o *outbox) start(c actor.Context) { o.cx, o.edge.up = c, c.Self() }
@@ -51,7 +51,7 @@ func (o *outbox) push(r out) {
 	switch {
 	case o.closed:
 		o.discard(&r)
-	case r.chunk == nil && r.door == nil && r.share == nil:
+	case r.chunk == nil && r.door == nil && r.shared == nil:
 		if o.empty() {
 			o.left(r.inputs)
 		} else {
@@ -72,7 +72,7 @@ func (o *outbox) mark(r *out) bool {
 	q := o.q.waiting()
 	for i := len(q) - 1; i >= 0; i-- {
 		l := &q[i]
-		if l.chunk == nil || l.chunk.Len() > 0 || l.chunk.Head().Last || l.pos > 0 || l.share != nil || l.door != nil {
+		if l.chunk == nil || l.chunk.Len() > 0 || l.chunk.Head().Last || l.pos > 0 || l.shared != nil || l.door != nil {
 			return false
 		}
 		if l.chunk.Head().Round.Fork == r.chunk.Head().Round.Fork {
@@ -88,7 +88,7 @@ func (o *outbox) mark(r *out) bool {
 // join adds a small result to the last one that waits.
 func (o *outbox) join(r *out) bool {
 	l := o.q.back()
-	if r.chunk == nil || l.chunk == nil || r.door != nil || r.share != nil || r.chunk.Len() > 64 {
+	if r.chunk == nil || l.chunk == nil || r.door != nil || r.shared != nil || r.chunk.Len() > 64 {
 		return false
 	}
 	h, g := l.chunk.Head(), r.chunk.Head()
@@ -96,7 +96,7 @@ func (o *outbox) join(r *out) bool {
 	case h.Last || h.Epoch != g.Epoch || h.Round.Fork != 0 && h.Round.Fork != g.Round.Fork:
 		return false
 	case r.chunk.Len() == 0 && !g.Last: // only the mark of a round, which may stand behind anything
-	case l.door != nil || l.share != nil || l.pos != 0 || l.chunk.Room() < r.chunk.Len():
+	case l.door != nil || l.shared != nil || l.pos != 0 || l.chunk.Room() < r.chunk.Len():
 		return false
 	}
 	l.chunk.Append(r.chunk, 0, r.chunk.Len())
@@ -122,7 +122,7 @@ func (o *outbox) flush() {
 // gone lets go of what a result stood for.
 func (o *outbox) gone(r *out) {
 	o.left(r.inputs)
-	if s := r.share; s != nil {
+	if s := r.shared; s != nil {
 		if s.open--; s.open == 0 {
 			o.left(s.inputs)
 		}
@@ -145,7 +145,7 @@ func (o *outbox) send(r *out) bool {
 			return true
 		}
 		n := min(places, credit)
-		o.deliver(o.split(r, n), n)
+		o.deliver(o.cut(r, n), n)
 		if n == places {
 			r.chunk.Free()
 			return true
@@ -153,8 +153,8 @@ func (o *outbox) send(r *out) bool {
 	}
 }
 
-// split takes n places off the front of r.
-func (o *outbox) split(r *out, n int) plan.Chunk {
+// cut takes n places off the front of r.
+func (o *outbox) cut(r *out, n int) plan.Chunk {
 	h := r.chunk.Head()
 	items := min(n, r.chunk.Len()-r.pos)
 	c := o.pool.Get(items)

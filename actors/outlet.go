@@ -30,9 +30,8 @@ type Outlet struct {
 	tally  plan.Tally // guarded by doneMu
 }
 
-func newOutlet(r *Run, last *plan.Stage, e *edge) *Outlet {
-	o := &Outlet{run: r, wake: make(chan struct{}, 1), edge: e, win: newWindow(1, 0, plan.Flow, r.clock)}
-	o.win.limitRoom(last.RoomBehind())
+func newOutlet(r *Run, e *edge) *Outlet {
+	o := &Outlet{run: r, wake: make(chan struct{}, 1), edge: e, win: newWindow(r.graph.OutletWindow(), r.clock)}
 	e.limit.Store(o.win.granted)
 	return o
 }

@@ -128,8 +128,8 @@ func (s *stage) pieceSize() int {
 
 func (s *stage) give(w int, p *piece) {
 	h := &s.workers[w]
-	if s.spec.Forks && p.parts == nil {
-		p.parts = s.newParts()
+	if s.spec.Fork != nil && p.branches == nil {
+		p.branches = s.newBranches()
 	}
 	p.worker, p.out, p.err, p.died, p.late, p.tick = w, nil, nil, false, false, s.ticks
 	p.fresh = h.depth == 0

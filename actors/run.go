@@ -84,7 +84,7 @@ func (s *System) Start(ctx context.Context, g *plan.Graph, cfg Config) *Run {
 			r.streams.Add(1)
 		}
 	}
-	r.outlet = newOutlet(r, g.Stages[g.Outlet.Stage], edges[g.Outlet])
+	r.outlet = newOutlet(r, edges[g.Outlet])
 	seen := map[int]bool{}
 	for i, sp := range g.Stages {
 		if i == g.Outlet.Stage || sp.Outs == 0 {

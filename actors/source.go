@@ -64,13 +64,7 @@ func newSource(r *Run, s *plan.Stage, box *mailbox, t *tap, out outbox) *source 
 	a := &source{run: r, spec: s, stats: r.stats[s.Index], box: box, tap: t, outbox: out, died: -1}
 	a.outbox.left = func(int) {}
 	a.feed = s.Feed()
-	// A place for the item in hand, none for what is held: the ring is all waiting room.
-	buffer := s.Buffer
-	if buffer != plan.Flow {
-		buffer++
-	}
-	a.win = newWindow(0, 0, buffer, r.clock)
-	a.win.limitRoom(a.feed.Size())
+	a.win = newWindow(s.RingWindow(), r.clock)
 	a.feed.Bind(t.gate)
 	t.gate.Limit(a.win.granted)
 	return a
@@ -260,11 +254,8 @@ func (a *iterator) iterate(m *begin) {
 			return
 		}
 		r := recover()
-		value := "runtime.Goexit was called"
-		if r != nil {
-			value = fmt.Sprint(r)
-		}
-		m.died = &stages.PanicError{Stage: s.spec.Name, Value: value, Stack: userStack()}
+		value, stack := plan.Panicked(r)
+		m.died = &stages.PanicError{Stage: s.spec.Name, Value: value, Stack: stack}
 		if r != nil {
 			panic(r)
 		}

@@ -52,13 +52,13 @@ type stage struct {
 	holdTimer  *time.Timer
 	flushFails int // in a row
 
-	outs    []outbox // by output; none: the stage is a sink
-	turns   uint64   // results of a fork that have been numbered
-	spares  [][]plan.Chunk
-	ended   bool // all input has come
-	failed  bool // and it is not complete
-	aborted bool // the ledger has been given up
-	over    bool // the end has been sent
+	outs          []outbox // by output; none: the stage is a sink
+	rounds        uint64   // results of a fork that have been numbered
+	spareBranches [][]plan.Chunk
+	ended         bool // all input has come
+	failed        bool // and it is not complete
+	aborted       bool // the ledger has been given up
+	over          bool // the end has been sent
 }
 
 // A hand is what the stage knows of a worker.
@@ -70,12 +70,9 @@ type hand struct {
 
 func newStage(r *Run, s *plan.Stage, box *mailbox, in *edge, outs []outbox) *stage {
 	a := &stage{run: r, spec: s, stats: r.stats[s.Index], box: box, in: in, outs: outs}
-	a.win = newWindow(s.Mailbox, s.MaxHeld, s.Buffer, r.clock)
-	if s.MaxRoom > 0 {
-		a.win.limitRoom(s.MaxRoom)
-	}
+	a.win = newWindow(s.Window(), r.clock)
 	in.limit.Store(a.win.granted)
-	a.spare, a.spareLots = make([]*piece, 0, 16), make([]*lot, 0, 16)
+	a.spare, a.spareLots = make([]*piece, 0, maxSpares), make([]*lot, 0, maxSpares)
 	for i := range outs {
 		outs[i].left = a.hasLeft
 	}

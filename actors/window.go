@@ -14,7 +14,7 @@ const (
 	growEvery = 200 * time.Microsecond
 )
 
-// firstRoom is the waiting room before anything is known of the flow. How large it may become is said by plan.Room.
+// firstRoom is the waiting room before anything is known of the flow. How large it may become is said by plan.Window.
 const firstRoom = 8
 
 // A window is the consumer's side of the credit: how far the limit may be ahead of what has left.
@@ -32,25 +32,14 @@ type window struct {
 	clock       func() time.Duration
 }
 
-// newWindow sizes the window for a stage of mailbox items at once, which may hold held items back.
-func newWindow(mailbox, held, buffer int, clock func() time.Duration) window {
-	base := mailbox + held
-	w := window{base: base, least: base + 1, room: plan.Room(buffer), size: base + firstRoom, clock: clock}
-	if buffer != plan.Flow {
-		w.fixed, w.size = true, base+buffer
+func newWindow(of plan.Window, clock func() time.Duration) window {
+	w := window{base: of.Base, room: of.Room, most: of.Most(), size: of.Most(), fixed: !of.Flows, clock: clock}
+	w.least = min(w.base+1, w.most)
+	if of.Flows {
+		w.size = min(w.base+firstRoom, w.most)
 	}
-	w.most = base + w.room
 	w.granted = uint64(w.size)
 	return w
-}
-
-// limitRoom makes n the largest waiting room, before anything is granted.
-func (w *window) limitRoom(n int) {
-	w.room = min(w.room, n)
-	w.most = w.base + w.room
-	w.least = min(w.least, w.most)
-	w.size = min(w.size, w.most)
-	w.granted = uint64(w.size)
 }
 
 // next returns the limit to grant when left places have left, and false if it is not yet time: limits move by half

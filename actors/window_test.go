@@ -9,6 +9,12 @@ import (
 	"github.com/weirflow/weir/internal/plan"
 )
 
+// windowOf is the window of a stage of mailbox items at once, which may hold held items back.
+func windowOf(mailbox, held, buffer int, clock func() time.Duration) window {
+	s := &plan.Stage{Mailbox: mailbox, MaxHeld: held, Buffer: buffer}
+	return newWindow(s.Window(), clock)
+}
+
 // noClock is that of a window which has no use for one.
 func noClock() time.Duration { panic("a look at the clock") }
 
@@ -36,7 +42,7 @@ func TestAFixedWindowGrantsByHalfTheWaitingRoom(t *testing.T) {
 		{1, 0, 0, 1}, {1, 0, 1, 1}, {1, 0, 2, 1}, {1, 0, 3, 2}, {1, 0, 8, 4}, {4, 0, 8, 4}, {4, 0, 100, 50}, {1, 32, 0, 1}, {1, 32, 10, 5}, {1, 1024, 7, 4},
 	} {
 		t.Run(fmt.Sprintf("mailbox %d, held %d, buffer %d", c.mailbox, c.held, c.buffer), func(t *testing.T) {
-			w := newWindow(c.mailbox, c.held, c.buffer, noClock)
+			w := windowOf(c.mailbox, c.held, c.buffer, noClock)
 			size := uint64(c.mailbox + c.held + c.buffer)
 			if w.granted != size {
 				t.Fatalf("%d granted at first, want %d", w.granted, size)
@@ -58,7 +64,7 @@ func TestAFixedWindowGrantsByHalfTheWaitingRoom(t *testing.T) {
 
 func TestAWindowFollowsTheFlow(t *testing.T) {
 	now := time.Duration(0)
-	w := newWindow(1, 0, plan.Flow, func() time.Duration { return now })
+	w := windowOf(1, 0, plan.Flow, func() time.Duration { return now })
 	if w.granted != 1+8 {
 		t.Fatalf("%d granted at first, want 9", w.granted)
 	}
@@ -101,7 +107,7 @@ func TestAWindowFollowsTheFlow(t *testing.T) {
 
 func TestAWindowLooksAtTheClockOncePerGrant(t *testing.T) {
 	looks, grants := 0, 0
-	w := newWindow(1, 0, plan.Flow, func() time.Duration { looks++; return time.Duration(looks) * time.Millisecond })
+	w := windowOf(1, 0, plan.Flow, func() time.Duration { looks++; return time.Duration(looks) * time.Millisecond })
 	for left := range uint64(1000) {
 		if _, ok := w.next(left); ok {
 			grants++
@@ -129,7 +135,7 @@ func TestAWindowIsBoundedByTheBytesOfItsItems(t *testing.T) {
 		{"1 GiB", 1 << 30, 1, mailbox + 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWindow(mailbox, 0, plan.Flow, swift())
+			w := windowOf(mailbox, 0, plan.Flow, swift())
 			left := uint64(0)
 			for range 20 { // as fast as can be
 				spread(t, &w, &left)
@@ -152,7 +158,7 @@ func TestAWindowIsBoundedByTheBytesOfItsItems(t *testing.T) {
 
 func TestAWindowGrowsAgainBehindLargeItems(t *testing.T) {
 	for size, most := range map[int64]int{8 << 20: 4 + 4, 1 << 30: 4 + 1} {
-		w := newWindow(4, 0, plan.Flow, swift())
+		w := windowOf(4, 0, plan.Flow, swift())
 		w.weigh(size, 1)
 		if w.size != most {
 			t.Errorf("window %d for items of %d bytes, want %d", w.size, size, most)
@@ -170,7 +176,7 @@ func TestAWindowGrowsAgainBehindLargeItems(t *testing.T) {
 // The outlet behind a stage with an explicit Buffer stays small, also when it learns the size of the items.
 func TestALimitedRoomStaysLimited(t *testing.T) {
 	for buffer, room := range map[int]uint64{0: 8, 3: 8, 100: 100} {
-		o := newOutlet(&Run{base: time.Now()}, &plan.Stage{Buffer: buffer}, &edge{})
+		o := newOutlet(&Run{base: time.Now(), graph: &plan.Graph{Stages: []*plan.Stage{{Buffer: buffer}}}}, &edge{})
 		o.win.clock = swift()
 		if got := o.edge.limit.Load(); got > 1+room {
 			t.Errorf("buffer %d: %d places granted at first", buffer, got)
@@ -194,7 +200,7 @@ func TestAWindowKeepsItsBoundsAndNeverGrantsLess(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		var now time.Duration
 		mailbox, held, buffer := 1+r.IntN(8), []int{0, 1, 32, 1024}[r.IntN(4)], []int{plan.Flow, plan.Flow, 0, 1, 5, 300}[r.IntN(6)]
-		w := newWindow(mailbox, held, buffer, func() time.Duration { return now })
+		w := windowOf(mailbox, held, buffer, func() time.Duration { return now })
 		base := uint64(mailbox + held)
 		most, spare := base+1024, uint64(1)
 		if buffer != plan.Flow {
@@ -229,7 +235,7 @@ func TestABatchBehindAWindowNeverStarves(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		var now time.Duration
 		n, buffer := 1+r.IntN(70), []int{plan.Flow, plan.Flow, 0, 1, 5}[r.IntN(5)]
-		w := newWindow(1, n, buffer, func() time.Duration { return now })
+		w := windowOf(1, n, buffer, func() time.Duration { return now })
 		var sent, left uint64
 		held, outside := 0, uint64(0) // in the batch; places of batches that wait for room below
 		for range 3000 {

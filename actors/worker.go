@@ -3,7 +3,6 @@ package actors
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -101,8 +100,8 @@ func (a *worker) do(p *piece) {
 	if p.lot != nil {
 		w.In, w.Number = p.lot.chunk, p.lot.first
 	}
-	if a.s.spec.Forks {
-		w.Outs = p.parts
+	if a.s.spec.Fork != nil {
+		w.Outs = p.branches
 	} else if a.s.spec.Pool != nil {
 		w.Out = a.s.spec.Pool.Get(a.room(p.items()))
 	}
@@ -159,11 +158,8 @@ func (a *worker) rescue(p *piece, r any) {
 		p.err, p.died, p.fatal, p.canceled = fmt.Errorf("open: %w", err), true, fatal, canceled
 		return
 	}
-	value := "runtime.Goexit was called"
-	if r != nil {
-		value = fmt.Sprint(r)
-	}
-	e := &stages.PanicError{Stage: a.s.spec.Name, Value: value, Stack: userStack()}
+	value, stack := plan.Panicked(r)
+	e := &stages.PanicError{Stage: a.s.spec.Name, Value: value, Stack: stack}
 	switch {
 	case w.In == nil || w.Next >= w.To || w.Flushing || p.unopened: // no item's
 	case w.Unsure > w.Next+1:
@@ -179,8 +175,8 @@ func (a *worker) report(p *piece) {
 	w := &a.work
 	p.work.Store(nil)
 	p.reached, p.held, p.gone, p.dropped, p.open, p.flushing = w.Next, w.Held, w.Gone, w.Dropped, w.Open, w.Flushing
-	p.out, p.turn = w.Out, w.Turn
-	w.In, w.Out, w.Outs, w.Turn, w.Gone = nil, nil, nil, nil, nil
+	p.out, p.begun = w.Out, w.Round
+	w.In, w.Out, w.Outs, w.Round, w.Gone = nil, nil, nil, nil, nil
 	if err := w.CloseErr; err != nil {
 		w.CloseErr = nil
 		a.s.run.closeFailed(a, err)
@@ -204,14 +200,17 @@ func (a *worker) close() {
 	// Owner: the worker. Ends when the user's Close does, also by Goexit, which would take the actor along. The worker
 	// waits for it.
 	go func() {
-		err := error(&stages.PanicError{Stage: a.s.spec.Name, Value: "runtime.Goexit was called"})
+		var err error
+		returned := false
 		defer func() {
-			if r := recover(); r != nil {
-				err = &stages.PanicError{Stage: a.s.spec.Name, Value: fmt.Sprint(r), Stack: string(debug.Stack())}
+			if !returned {
+				value, stack := plan.Panicked(recover())
+				err = &stages.PanicError{Stage: a.s.spec.Name, Value: value, Stack: stack}
 			}
 			ended <- err
 		}()
 		err = k.Close()
+		returned = true
 	}()
 	if err := <-ended; err != nil {
 		a.s.run.closeFailed(a, err)

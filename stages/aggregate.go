@@ -45,7 +45,9 @@ func Aggregate[In, Out any, A Aggregator[In, Out]](in Stream[In], name string, o
 // An error of open fails the item that the aggregator was opened for, which [ItemID] names there; a [Hook] around items is
 // around Process and does not see it. One of Close is an event.
 // A panic, also in key, open and Close, costs all groups: what they held is given to new ones, in input order.
-func AggregateByKey[K comparable, In, Out any, A Aggregator[In, Out]](in Stream[In], name string, key func(v In) K, open func(ctx context.Context, key K) (A, error), opts ...SerialOption) Stream[Out] {
+func AggregateByKey[K comparable, In, Out any, A Aggregator[In, Out]](
+	in Stream[In], name string, key func(v In) K, open func(ctx context.Context, key K) (A, error), opts ...SerialOption,
+) Stream[Out] {
 	d := newDraft(name, "aggregate by key", reflect.TypeFor[Out]())
 	d.Groups = defaultGroups
 	d.constructor("", key == nil || open == nil)

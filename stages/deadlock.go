@@ -17,7 +17,8 @@ func (g *Graph) refuseDeadlocks() {
 			continue
 		}
 		if at := g.dependence(s); at != nil {
-			g.fault(placeOf(s), fmt.Sprintf("two of its inputs come from %q, at line %d: it could wait for the one while the other is full; merge by Arrival or InputOrder", at.Name, at.Line))
+			g.fault(placeOf(s), fmt.Sprintf("two of its inputs come from %q, at line %d: it could wait for the one while the other is full; "+
+				"merge by Arrival or InputOrder", at.Name, at.Line))
 		}
 	}
 }

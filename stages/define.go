@@ -44,7 +44,7 @@ func (d *Definition[Cfg, Out]) With(cfg Cfg) Pipeline[Out] {
 	if len(g.faults) > 0 {
 		return Pipeline[Out]{d.name, nil, errors.Join(g.faults...)}
 	}
-	return Pipeline[Out]{d.name, &plan.Graph{Name: d.name, Stages: g.stages, Outlet: out.port, Hooks: g.split()}, nil}
+	return Pipeline[Out]{d.name, &plan.Graph{Name: d.name, Stages: g.stages, Outlet: out.port, Hooks: g.divideHooks()}, nil}
 }
 
 // run calls the build function. Its panic is a fault, at the statement that panicked.
@@ -68,13 +68,13 @@ func (d *Definition[Cfg, Out]) run(g *Graph, cfg Cfg) (out Stream[Out], ok bool)
 }
 
 // sealed makes a Blueprint of it.
-func (d *Definition[Cfg, Out]) sealed(plan.Port) {}
+func (d *Definition[Cfg, Out]) sealed() {}
 
 // A Blueprint is any Definition, whatever its types: what a process must be given to host pipelines
 // (supervisor.Main). It is sealed.
 type Blueprint interface {
 	Name() string
-	sealed(plan.Port)
+	sealed()
 }
 
 // A Pipeline is a validated graph with its configuration: a value, to be deployed any number of times, at the same

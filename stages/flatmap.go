@@ -44,7 +44,10 @@ func emitAll[Out any](seq iter.Seq2[Out, error], emit func(Out) bool) error {
 }
 
 // FlatMapWith is FlatMap with state per worker: see [MapWith].
-func FlatMapWith[S, In, Out any](in Stream[In], name string, open func(ctx context.Context) (S, error), f func(state S, ctx context.Context, v In) iter.Seq2[Out, error], opts ...FlatMapOption) Stream[Out] {
+func FlatMapWith[S, In, Out any](
+	in Stream[In], name string, open func(ctx context.Context) (S, error),
+	f func(state S, ctx context.Context, v In) iter.Seq2[Out, error], opts ...FlatMapOption,
+) Stream[Out] {
 	k := Kind[In, Out]{}
 	if open != nil && f != nil {
 		k.Open = func(ctx context.Context) (Worker[In, Out], error) {

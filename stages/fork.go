@@ -21,13 +21,13 @@ type forkKernel[T any] struct {
 
 func newForkKernel[T any](ctx context.Context, g *Graph, w Worker[T, int], s *plan.Stage) plan.Kernel {
 	k := &forkKernel[T]{}
-	k.branches.init(s, s.Scatter)
+	k.branches.init(s, s.Fork.Several)
 	w = withHooks(ctx, g, s, w, k.check)
 	k.worker = w
 	if o, ok := w.(OneToOne[T, int]); ok && s.Timeout == 0 {
 		k.one = o.Func()
 	}
-	_, k.tee = w.(teer[T])
+	_, k.tee = w.(teer[T]) // not one with hooks around it, which are to be called
 	k.name = func(b int) bool {
 		k.to = append(k.to, b)
 		return true
@@ -153,32 +153,33 @@ type branches[T any] struct {
 	pool  *plan.PoolOf[T]
 	out   []*plan.Of[T] // nil: nothing has gone there
 
-	numbers   bool // a join restores the order
-	parts     bool // an item's identity says that it has parted
-	splitting int  // branches that an item may take, if there may be several
-	work      *plan.Work
-	ids       plan.Cursor // of the input
-	split     *plan.Family
-	from, to  int // items that split is for
-	base      plan.Base
-	strands   []plan.Strand // by output
+	numbers  bool // a join restores the order
+	several  int  // branches that an item may take, if there may be several
+	work     *plan.Work
+	ids      plan.Cursor // of the input
+	split    *plan.Family
+	from, to int // items that split is for
+	base     plan.Base
+	strands  []plan.Strand // by output
 }
 
 func (k *branches[T]) init(s *plan.Stage, scatter bool) {
 	k.stage, k.pool, k.out = s, s.Pool.(*plan.PoolOf[T]), make([]*plan.Of[T], s.Outs)
 	if scatter {
-		k.splitting = s.Outs
+		k.several = s.Outs
 	}
-	k.numbers = s.Numbers()
-	k.parts = k.splitting > 1 || k.numbers
+	k.numbers = s.Fork.Numbered
 	k.strands = make([]plan.Strand, s.Outs)
 }
+
+// parted reports whether an item's identity says that it has parted here.
+func (k *branches[T]) parted() bool { return k.several > 1 || k.numbers }
 
 func (k *branches[T]) begin(w *plan.Work) {
 	k.work, k.ids, k.base = w, w.In.Head().IDs.From(w.Next), plan.Base{}
 	k.split, k.from, k.to = nil, w.Next, w.Next
-	if w.Turn = nil; k.numbers {
-		w.Turn = &plan.Turn{Fork: k.stage.Index + 1}
+	if w.Round = nil; k.numbers {
+		w.Round = &plan.OpenRound{Fork: k.stage.Index + 1}
 	}
 }
 
@@ -197,7 +198,7 @@ func (k *branches[T]) identify(i, b, n int) {
 	if !k.base.Has(i) {
 		k.rebase(i)
 	}
-	if k.splitting > 1 {
+	if k.several > 1 {
 		k.split.SetAlive(i-k.from, n)
 	}
 	k.strands[b].Add(&k.out[b].Head().IDs, &k.base, i)
@@ -205,7 +206,7 @@ func (k *branches[T]) identify(i, b, n int) {
 
 // rebase finds where the identity of item i, and of those behind it, comes from.
 func (k *branches[T]) rebase(i int) {
-	if k.parts {
+	if k.parted() {
 		n := k.stretch(i)
 		k.split.Base(&k.base, i, n)
 		return
@@ -223,7 +224,7 @@ func (k *branches[T]) identity(i int) plan.Run {
 // stretch begins a split at item i, and returns how many items it is for.
 func (k *branches[T]) stretch(i int) (n int) {
 	k.ids.To(i)
-	k.split, n = plan.NewSplit(k.ids, k.work.To, k.work.Turn, i-k.work.First, k.splitting)
+	k.split, n = plan.NewSplit(k.ids, k.work.To, k.work.Round, i-k.work.First, k.several)
 	k.from, k.to = i, i+n
 	return n
 }

@@ -2,8 +2,6 @@ package stages
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"sync/atomic"
 
 	"github.com/weirflow/weir/internal/plan"
@@ -72,8 +70,8 @@ func Value[T any](it Item) (v T, ok bool) {
 // without that item.
 func (g *Graph) Hook(h Hook) { g.hooks = append(g.hooks, h) }
 
-// split gives the parts of the hooks to those who call them: the runtime, and the graph's workers.
-func (g *Graph) split() (around []plan.Hook) {
+// divideHooks gives the parts of the hooks to those who call them: the runtime, and the graph's workers.
+func (g *Graph) divideHooks() (around []plan.Hook) {
 	for _, h := range g.hooks {
 		if h.ItemEnter != nil || h.ItemExit != nil {
 			g.aroundItems = append(g.aroundItems, h)
@@ -191,11 +189,8 @@ func (h *hooked[In, Out]) attempt(ctx context.Context, v In, emit func(Out) bool
 func (h *hooked[In, Out]) unwind(ctx context.Context, exit func(context.Context, Item, error) error, it *Item, r any) {
 	defer func() { _ = recover() }() // the first panic stands
 	if h.death == nil {
-		h.death = &PanicError{Stage: h.info.Stage, Item: it.ID, Value: "runtime.Goexit was called"}
-		if r != nil {
-			h.death.Value = fmt.Sprint(r)
-		}
-		h.death.Stack = string(debug.Stack())
+		value, stack := plan.Panicked(r)
+		h.death = &PanicError{Stage: h.info.Stage, Item: it.ID, Value: value, Stack: stack}
 	}
 	_ = exit(ctx, *it, h.death)
 }

@@ -86,8 +86,10 @@ func (k *kernel[In, Out]) begin(w *plan.Work) []In {
 func (k *kernel[In, Out]) end(w *plan.Work, to int) {
 	k.ids.CopyTo(&k.out.Head().IDs, to)
 	w.Next = to
-	k.out.Items, k.out, k.buf = k.buf, nil, nil
+	k.finish()
 }
+
+func (k *kernel[In, Out]) finish() { k.out.Items, k.out, k.buf = k.buf, nil, nil }
 
 func (k *kernel[In, Out]) Run(ctx context.Context, w *plan.Work) {
 	items := k.begin(w)

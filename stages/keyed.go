@@ -42,7 +42,9 @@ type group[K comparable, A any] struct {
 // spareGroups is how many closed groups are kept to be used again.
 const spareGroups = 16
 
-func newKeyedKernel[K comparable, In, Out any, A Aggregator[In, Out]](key func(In) K, open func(context.Context, K) (A, error), s *plan.Stage) *keyedKernel[K, In, Out, A] {
+func newKeyedKernel[K comparable, In, Out any, A Aggregator[In, Out]](
+	key func(In) K, open func(context.Context, K) (A, error), s *plan.Stage,
+) *keyedKernel[K, In, Out, A] {
 	k := &keyedKernel[K, In, Out, A]{key: key, open: open, groups: map[K]*group[K, A]{}}
 	k.init(nil, s)
 	return k
@@ -52,14 +54,9 @@ func (k *keyedKernel[K, In, Out, A]) Run(ctx context.Context, w *plan.Work) {
 	if w.In != nil {
 		k.items(ctx, w)
 	} else {
-		k.out = w.Out.(*plan.Of[Out])
-		k.buf = k.out.Items
+		k.beginFlush(w)
 	}
-	if w.Err == nil && w.Next == w.To && w.Flush != plan.NoFlush {
-		emit := k.emit
-		if w.Flush == plan.DropHeld {
-			emit = func(Out) bool { return true }
-		}
+	if emit, ok := k.wantsFlush(w); ok {
 		var at plan.Run // none: the last one may be gone
 		if w.Ends {
 			at = k.stage.EndOfEpoch()
@@ -170,19 +167,10 @@ func (k *keyedKernel[K, In, Out, A]) group() *group[K, A] {
 func equal[K comparable](a, b K) bool { return a == b }
 
 // flush has the group that has waited longest emit what it holds, and closes it. Its outputs stand where at does, or, if
-// that is empty, where the last of what they are made of stood. An error, or a panic, is not that of an
-// item.
+// that is empty, where the last of what they are made of stood.
 func (k *keyedKernel[K, In, Out, A]) flush(ctx context.Context, w *plan.Work, at plan.Run, emit func(Out) bool) bool {
 	g := k.waiting[0]
-	w.Flushing, k.mark, k.free = true, len(k.buf), true
-	emit, over := watched(w, emit)
-	err := g.of.Flush(ctx, emit)
-	over()
-	k.free = false
-	if held := g.of.Held(); err == nil && held != 0 {
-		err = fmt.Errorf("%T holds %d items after Flush, want none", g.of, held)
-	}
-	if k.failed(w, err, 0) {
+	if !k.flushOne(ctx, w, g.of, emit) {
 		return false
 	}
 	k.release(w, g, at, 0, len(k.buf)-k.mark)
@@ -198,13 +186,7 @@ func (k *keyedKernel[K, In, Out, A]) release(w *plan.Work, g *group[K, A], at pl
 	g.numbers = slices.Delete(g.numbers, 0, n)
 	g.ids.TakeFront(&k.gone, n)
 	k.count -= n
-	if made > 0 {
-		k.out.Head().IDs.Merged(w.Tally, &k.gone, at, made)
-	} else {
-		w.Dropped += n
-		w.Tally.Settle(&k.gone, 0, n, plan.Filtered)
-		k.gone.Reset()
-	}
+	k.letGo(w, &k.gone, at, made)
 	k.mark = len(k.buf)
 }
 
@@ -226,8 +208,10 @@ func (k *keyedKernel[K, In, Out, A]) close(w *plan.Work, g *group[K, A]) {
 	}
 }
 
+// finish lets go of what refers to the items worked on, for the time until the next delivery.
 func (k *keyedKernel[K, In, Out, A]) finish() {
-	k.out.Items, k.out, k.buf = k.buf, nil, nil
+	k.kernel.finish()
+	k.serving, k.at = nil, plan.Run{}
 }
 
 func (k *keyedKernel[K, In, Out, A]) Rescue(w *plan.Work) {
@@ -264,7 +248,7 @@ func (q queue[K, A]) Swap(i, j int) {
 	q[i].place, q[j].place = i, j
 }
 
-// Push implements heap.Interface.
+// Push implements heap.Interface. A pointer in an any is not allocated.
 func (q *queue[K, A]) Push(g any) {
 	g.(*group[K, A]).place = len(*q)
 	*q = append(*q, g.(*group[K, A]))

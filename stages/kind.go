@@ -114,15 +114,12 @@ func Attach[In, Out any](in Stream[In], name string, k Kind[In, Out], opts ...Op
 func attach[In, Out any](in Stream[In], k Kind[In, Out], d *draft) Stream[Out] {
 	g := behind(in, d.Name)
 	d.constructor(k.Fault, k.Open == nil)
-	d.Stage.Ordered = d.Mailbox == 1 || d.order == Ordered || d.order == 0 && k.Ordered
+	d.keepsOrder(k.Ordered)
 	if d.Streaming && d.Timeout > 0 {
 		d.refuse("a Timeout does not go with Streaming: the time that outputs wait for room would count")
 	}
 	s := d.Stage
-	s.MaxOutputs = k.MaxOutputs
-	if k.MaxOutputs == 0 {
-		s.MaxOutputs = defaultOutputs
-	}
+	s.MaxOutputs = outputsOf(k.MaxOutputs)
 	s.Pool = plan.NewPool[Out]()
 	s.Open = func(ctx context.Context) (plan.Kernel, error) {
 		w, err := k.Open(ctx)
@@ -177,7 +174,10 @@ func AttachSerial[In, Out any](in Stream[In], name string, k SerialKind[In, Out]
 	})
 }
 
-func attachSerial[In, Out any](in Stream[In], d *draft, k SerialKind[In, Out], opts []SerialOption, open func(context.Context, *Graph, *plan.Stage) (plan.Kernel, error)) Stream[Out] {
+func attachSerial[In, Out any](
+	in Stream[In], d *draft, k SerialKind[In, Out], opts []SerialOption,
+	open func(context.Context, *Graph, *plan.Stage) (plan.Kernel, error),
+) Stream[Out] {
 	d.Serial, d.Holds, d.Stage.Ordered = true, k.Holds, true
 	if !k.Holds && (k.MaxWait != 0 || k.MaxHeld != 0) {
 		d.refuse("MaxWait and MaxHeld mean nothing to a %s, which holds no items back", k.Name)
@@ -196,12 +196,23 @@ func attachSerial[In, Out any](in Stream[In], d *draft, k SerialKind[In, Out], o
 	}
 	g := behind(in, d.Name)
 	s := d.Stage
-	if s.MaxOutputs = k.MaxOutputs; k.MaxOutputs == 0 {
-		s.MaxOutputs = defaultOutputs
-	}
+	s.MaxOutputs = outputsOf(k.MaxOutputs)
 	s.Pool = plan.NewPool[Out]()
 	s.Open = func(ctx context.Context) (plan.Kernel, error) { return open(ctx, g, s) }
 	return Stream[Out]{g, g.add(d, in.port)}
+}
+
+// keepsOrder decides whether the stage is ordered; unless says it where no option does.
+func (d *draft) keepsOrder(unless bool) {
+	d.Stage.Ordered = d.Mailbox == 1 || d.order == Ordered || d.order == 0 && unless
+}
+
+// outputsOf is MaxOutputs of a kind, with its default.
+func outputsOf(n int) int {
+	if n == 0 {
+		return defaultOutputs
+	}
+	return n
 }
 
 // constructor refuses what a constructor has done wrong.

@@ -38,7 +38,10 @@ func (f mapper[In, Out]) Func() func(context.Context, In) (Out, error) { return 
 //
 // An error from open restarts the worker, as a panic would; after ten restarts in a row, without a pause between them and
 // without a finished item, it fails the run.
-func MapWith[S, In, Out any](in Stream[In], name string, open func(ctx context.Context) (S, error), f func(state S, ctx context.Context, v In) (Out, error), opts ...Option) Stream[Out] {
+func MapWith[S, In, Out any](
+	in Stream[In], name string, open func(ctx context.Context) (S, error),
+	f func(state S, ctx context.Context, v In) (Out, error), opts ...Option,
+) Stream[Out] {
 	k := Kind[In, Out]{Name: "map", MaxOutputs: 1}
 	if open != nil && f != nil {
 		k.Open = func(ctx context.Context) (Worker[In, Out], error) {

@@ -118,7 +118,8 @@ func (t MaxWait) serial(d *draft) {
 }
 
 // MaxHeld bounds how many items a stage that holds items back may hold: at that many the runtime calls Flush (that of
-// AggregateByKey's group that has waited longest). It must be at least 1; the default is 1024 (a Batch: its size). Memory bounds and credits are computed from it.
+// AggregateByKey's group that has waited longest). It must be at least 1; the default is 1024 (a Batch: its size). Memory
+// bounds and credits are computed from it.
 type MaxHeld int
 
 func (n MaxHeld) serial(d *draft) {

@@ -18,9 +18,9 @@ import (
 // An item keeps its identity. A branch that is full holds back the items for it, and those behind them as far as the
 // stage's mailbox and waiting room are full of them; the other branches go on until then.
 func Route[T any](in Stream[T], name string, n int, pick func(ctx context.Context, v T) (int, error), opts ...Option) []Stream[T] {
-	k := Kind[T, int]{Name: "route", MaxOutputs: 1}
+	k := forkKind[T, int]{name: "route", most: 1}
 	if pick != nil {
-		k.Open = func(context.Context) (Worker[T, int], error) { return mapper[T, int](pick), nil }
+		k.worker = mapper[T, int](pick)
 	}
 	return fork(in, name, n, k, opts)
 }
@@ -30,9 +30,9 @@ func Route[T any](in Stream[T], name string, n int, pick func(ctx context.Contex
 // item. The value is shared by the branches, not copied: none of them may change it. An item keeps its identity in every
 // branch. It has failed if it has in one of them, and else is delivered if it was in one.
 func Fork[T any](in Stream[T], name string, n int, pick func(ctx context.Context, v T, to func(branch int)) error, opts ...Option) []Stream[T] {
-	k := Kind[T, int]{Name: "fork", MaxOutputs: max(n, 1)}
+	k := forkKind[T, int]{name: "fork", most: n}
 	if pick != nil {
-		k.Open = func(context.Context) (Worker[T, int], error) { return forker[T](pick), nil }
+		k.worker = forker[T](pick)
 	}
 	return fork(in, name, n, k, opts)
 }
@@ -47,11 +47,7 @@ func (f forker[T]) Process(ctx context.Context, v T, emit func(int) bool) error 
 // branch sets the pace. Sinks and merges take a branch that is not the pipeline's output. An item keeps its identity in
 // both branches. It has failed if one of its two selves has, and else is delivered if one was.
 func Tee[T any](in Stream[T], name string) (a, b Stream[T]) {
-	out := fork(in, name, 2, Kind[T, int]{
-		Name:       "tee",
-		MaxOutputs: 2,
-		Open:       func(context.Context) (Worker[T, int], error) { return teer[T]{}, nil },
-	}, []Option{modest{}})
+	out := fork(in, name, 2, forkKind[T, int]{"tee", 2, teer[T]{}}, []Option{modest{}})
 	return out[0], out[1]
 }
 
@@ -64,34 +60,37 @@ func (teer[T]) Process(_ context.Context, _ T, emit func(int) bool) error {
 	return nil
 }
 
+// A forkKind is a kind of stage with several outputs.
+type forkKind[In, Sel any] struct {
+	name   string
+	most   int             // outputs by which one input may go
+	worker Worker[In, Sel] // says by which; it has no state, and is every worker's. nil: its function is
+}
+
 // fork attaches a stage that hands on what it gets, by the outputs that k's worker names.
-func fork[T any](in Stream[T], name string, n int, k Kind[T, int], opts []Option) []Stream[T] {
+func fork[T any](in Stream[T], name string, n int, k forkKind[T, int], opts []Option) []Stream[T] {
 	return attachFork[T, int, T](in, name, n, k, opts, newForkKernel[T])
 }
 
-// attachFork attaches a stage with n outputs of one type. k's worker says by which of them something leaves.
-func attachFork[In, Sel, Out any](in Stream[In], name string, n int, k Kind[In, Sel], opts []Option, kernel func(context.Context, *Graph, Worker[In, Sel], *plan.Stage) plan.Kernel) []Stream[Out] {
+// attachFork attaches a stage with n outputs of one type.
+func attachFork[In, Sel, Out any](
+	in Stream[In], name string, n int, k forkKind[In, Sel], opts []Option,
+	kernel func(context.Context, *Graph, Worker[In, Sel], *plan.Stage) plan.Kernel,
+) []Stream[Out] {
 	g := behind(in, name)
-	d := newDraft(name, k.Name, reflect.TypeFor[Out]())
+	d := newDraft(name, k.name, reflect.TypeFor[Out]())
 	d.check("%d branches", n, 1, maxBranches)
 	n = min(max(n, 0), maxBranches)
-	d.Outs, d.Forks = n, true
-	d.Scatter = k.MaxOutputs != 1
+	d.Outs, d.Fork = n, &plan.Fork{Several: k.most > 1}
 	for _, o := range opts {
 		o.work(d)
 	}
-	d.constructor(k.Fault, k.Open == nil)
+	d.constructor("", k.worker == nil)
+	d.keepsOrder(false)
 	s := d.Stage
-	s.Ordered = d.Mailbox == 1 || d.order == Ordered
-	s.MaxOutputs = k.MaxOutputs
+	s.MaxOutputs = max(k.most, 1)
 	s.Pool = plan.NewPool[Out]()
-	s.Open = func(ctx context.Context) (plan.Kernel, error) {
-		w, err := k.Open(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return kernel(ctx, g, w, s), nil
-	}
+	s.Open = func(ctx context.Context) (plan.Kernel, error) { return kernel(ctx, g, k.worker, s), nil }
 	port := g.add(d, in.port)
 	out := make([]Stream[Out], n)
 	for i := range out {

@@ -13,9 +13,9 @@ import (
 // The part that goes down a branch is a child of the batch: the i-th branch that gets a part of it gets part ".i". pick
 // hands the slice over that it returns.
 func RouteBatch[T any](in Stream[[]T], name string, n int, pick func(ctx context.Context, batch []T) ([]int, error), opts ...Option) []Stream[[]T] {
-	k := Kind[[]T, []int]{Name: routeBatchKind, MaxOutputs: max(n, 2)}
+	k := forkKind[[]T, []int]{name: routeBatchKind, most: n}
 	if pick != nil {
-		k.Open = func(context.Context) (Worker[[]T, []int], error) { return mapper[[]T, []int](pick), nil }
+		k.worker = mapper[[]T, []int](pick)
 	}
 	return attachFork[[]T, []int, []T](in, name, n, k, opts, newDealKernel[T])
 }
@@ -117,12 +117,12 @@ func (k *dealKernel[T]) deal(w *plan.Work, i int, batch []T, to []int) {
 		part := &k.out[b].Items[len(k.out[b].Items)-1]
 		*part = append(*part, batch[e])
 	}
-	new(plan.Shares).Split(w.Tally, k.ids, k.parent(i), k.stage.Index+1, k.used, to)
+	new(plan.Deal).Parts(w.Tally, k.ids, k.parent(i), k.stage.Index+1, k.used, to)
 }
 
 // parent returns the identity of batch i, with its place in the order if somebody restores it.
 func (k *dealKernel[T]) parent(i int) plan.Run {
-	if !k.parts {
+	if !k.parted() {
 		return k.identity(i)
 	}
 	if i >= k.to {

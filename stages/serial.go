@@ -39,17 +39,13 @@ func (k *serialKernel[In, Out]) Run(ctx context.Context, w *plan.Work) {
 	if w.In != nil {
 		k.items(ctx, w)
 	} else {
-		k.out = w.Out.(*plan.Of[Out])
-		k.buf = k.out.Items
+		k.beginFlush(w)
 	}
-	if w.Err == nil && w.Next == w.To && w.Flush != plan.NoFlush {
-		emit := k.emit
-		if w.Flush == plan.DropHeld {
-			emit = func(Out) bool { return true }
-		}
+	if emit, ok := k.wantsFlush(w); ok {
 		k.flush(ctx, w, emit)
 	}
-	k.finish(w)
+	w.Held = k.count
+	k.finish()
 }
 
 func (k *serialKernel[In, Out]) items(ctx context.Context, w *plan.Work) {
@@ -143,32 +139,15 @@ func (k *serialKernel[In, Out]) remember(w *plan.Work, to int) {
 // release accounts for what the worker has let go of: held items are left, made outputs have come, at an item.
 func (k *serialKernel[In, Out]) release(w *plan.Work, at plan.Run, held, made int) {
 	k.held.TakeFront(&k.gone, max(k.held.Len()-held, 0))
-	if made > 0 {
-		if w.Flushing && w.Ends {
-			at = k.stage.EndOfEpoch()
-		}
-		k.out.Head().IDs.Merged(w.Tally, &k.gone, at, made)
-		return
+	if made > 0 && w.Flushing && w.Ends {
+		at = k.stage.EndOfEpoch()
 	}
-	w.Dropped += k.gone.Len()
-	w.Tally.Settle(&k.gone, 0, k.gone.Len(), plan.Filtered)
-	k.gone.Reset()
+	k.letGo(w, &k.gone, at, made)
 }
 
 // flush ends an epoch, the wait of the first item held, or the growth of what is held.
 func (k *serialKernel[In, Out]) flush(ctx context.Context, w *plan.Work, emit func(Out) bool) {
-	if k.count == 0 {
-		return
-	}
-	w.Flushing, k.mark, k.free = true, len(k.buf), true
-	emit, over := watched(w, emit)
-	err := k.flusher.Flush(ctx, emit)
-	over()
-	k.free = false
-	if held := k.flusher.Held(); err == nil && held != 0 {
-		err = fmt.Errorf("%T holds %d items after Flush, want none", k.flusher, held)
-	}
-	if k.failed(w, err, 0) {
+	if k.count == 0 || !k.flushOne(ctx, w, k.flusher, emit) {
 		return
 	}
 	k.count = 0
@@ -176,13 +155,9 @@ func (k *serialKernel[In, Out]) flush(ctx context.Context, w *plan.Work, emit fu
 	w.Flushing = false
 }
 
-func (k *serialKernel[In, Out]) finish(w *plan.Work) {
-	w.Held = k.count
-	k.out.Items, k.out, k.buf = k.buf, nil, nil
-}
-
 func (k *serialKernel[In, Out]) Rescue(w *plan.Work) {
 	w.Unsure = k.unsure
 	k.withdraw()
-	k.finish(w)
+	w.Held = k.count
+	k.finish()
 }

@@ -85,6 +85,9 @@ func (g *Graph) restore(fork, join *plan.Stage) {
 	if g.order[fork.Index] != Unordered { // else the order is that in which it hands on
 		fork.Ordered = true
 	}
+	if fork.Fork != nil { // else its stream is used twice, which is refused
+		fork.Fork.Numbered = true
+	}
 	if join.Mix.How == plan.Rejoin {
 		g.checkRejoin(fork, join)
 	}
@@ -162,41 +165,45 @@ func oneToAtMostOne(s *plan.Stage) bool {
 // agreeOnEpochs refuses a graph in which something endless lies beside something that ends: the one would wait for the
 // other for ever.
 func (g *Graph) agreeOnEpochs(outlet int) {
-	endless := make([]*plan.Stage, len(g.stages)) // a source that never ends, by stage
-	ending := make([]*plan.Stage, len(g.stages))  // and one that does
-	var a, b *plan.Stage
+	forever := make([]*plan.Stage, len(g.stages)) // by stage, one whose epochs reach it and never end
+	finite := make([]*plan.Stage, len(g.stages))  // and one whose epochs do
+	var endless, ends *plan.Stage                 // of what leaves the graph
 	for i, s := range g.stages {
-		switch {
-		case s.Feed != nil && s.Epochs == plan.Forever:
-			endless[i] = s
-		case s.Feed != nil:
-			ending[i] = s
-		}
-		for _, p := range s.In {
-			if endless[i] == nil {
-				endless[i] = endless[p.Stage]
-			}
-			if ending[i] == nil {
-				ending[i] = ending[p.Stage]
-			}
-		}
-		if s.Mix != nil && s.Mix.EpochItems > 0 {
-			if ending[i] != nil {
-				g.fault(placeOf(s), fmt.Sprintf("its EpochItems need endless inputs, but %q, at line %d, ends: make it Forever", ending[i].Name, ending[i].Line))
-			}
-			endless[i], ending[i] = s, nil
-		}
-		if s.Outs > 0 && i != outlet { // only what leaves the graph matters: the others are on their way there
-			continue
-		}
-		if endless[i] != nil {
-			a = endless[i]
-		}
-		if ending[i] != nil {
-			b = ending[i]
+		forever[i], finite[i] = g.epochsOf(s, forever, finite)
+		if s.Outs == 0 || i == outlet {
+			endless, ends = either(forever[i], endless), either(finite[i], ends)
 		}
 	}
-	if a != nil && b != nil {
-		g.fault(placeOf(b), fmt.Sprintf("it ends, but %q, at line %d, is Forever: the sources of a graph must agree, or a Weighted merge with EpochItems make epochs of its own", a.Name, a.Line))
+	if endless != nil && ends != nil {
+		g.fault(placeOf(ends), fmt.Sprintf("it ends, but %q, at line %d, is Forever: the sources of a graph must agree, "+
+			"or a Weighted merge with EpochItems make epochs of its own", endless.Name, endless.Line))
 	}
+}
+
+// epochsOf returns what agreeOnEpochs asks of s, given that of the stages before it.
+func (g *Graph) epochsOf(s *plan.Stage, endless, ending []*plan.Stage) (forever, finite *plan.Stage) {
+	switch {
+	case s.Feed != nil && s.Epochs == plan.Forever:
+		return s, nil
+	case s.Feed != nil:
+		return nil, s
+	}
+	for _, p := range s.In {
+		forever, finite = either(forever, endless[p.Stage]), either(finite, ending[p.Stage])
+	}
+	if s.Mix == nil || s.Mix.EpochItems <= 0 {
+		return forever, finite
+	}
+	if finite != nil {
+		g.fault(placeOf(s), fmt.Sprintf("its EpochItems need endless inputs, but %q, at line %d, ends: make it Forever", finite.Name, finite.Line))
+	}
+	return s, nil // its own epochs, which do not end
+}
+
+// either returns a, or b if there is no a.
+func either(a, b *plan.Stage) *plan.Stage {
+	if a != nil {
+		return a
+	}
+	return b
 }

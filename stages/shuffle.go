@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"math/bits"
 	"math/rand/v2"
 
@@ -64,7 +65,7 @@ func (o *order) next(i int) int {
 // it. It is never dropped, not even among those left over: a source that breaks off is not taken for one that has ended.
 // An error that is [Fatal] concerns the source, and comes out at every rank.
 func Shard[T any](from Origin[T], rank, world int) Origin[T] {
-	if fault := misplaced(rank, world); fault != "" {
+	if fault := shardFault(rank, world); fault != "" {
 		if from.fault != "" {
 			fault = from.fault + "; " + fault
 		}
@@ -75,14 +76,18 @@ func Shard[T any](from Origin[T], rank, world int) Origin[T] {
 	}
 	whole := from.open
 	from.open = func(ctx context.Context, at Position) iter.Seq2[T, error] {
-		all := whole(ctx, Position{at.Epoch, at.Index * int64(world)})
-		return func(yield func(T, error) bool) { share(all, rank, world, yield) }
+		first := at.Index * int64(world)
+		if at.Index > math.MaxInt64/int64(world) {
+			first = math.MaxInt64 // no source reaches as far
+		}
+		all := whole(ctx, Position{at.Epoch, first})
+		return func(yield func(T, error) bool) { everyNth(all, rank, world, yield) }
 	}
 	return from
 }
 
-// misplaced says what is wrong with a rank, or nothing.
-func misplaced(rank, world int) string {
+// shardFault says what is wrong with a rank, or nothing.
+func shardFault(rank, world int) string {
 	switch {
 	case world < 1:
 		return fmt.Sprintf("a shard of %d, want at least 1", world)
@@ -92,8 +97,8 @@ func misplaced(rank, world int) string {
 	return ""
 }
 
-// share yields one item of each round of world. It holds the item until the round is full.
-func share[T any](all iter.Seq2[T, error], rank, world int, yield func(T, error) bool) {
+// everyNth yields one item of each round of world. It holds the item until the round is full.
+func everyNth[T any](all iter.Seq2[T, error], rank, world int, yield func(T, error) bool) {
 	var mine, none T
 	place, held := 0, false
 	for v, err := range all {

@@ -17,8 +17,8 @@ func Sink[T any](in Stream[T], name string, f func(ctx context.Context, v T) err
 		o.work(d)
 	}
 	d.constructor("", f == nil)
+	d.keepsOrder(false)
 	s := d.Stage
-	s.Ordered = d.Mailbox == 1 || d.order == Ordered
 	s.Open = func(ctx context.Context) (plan.Kernel, error) {
 		w := withHooks[T, struct{}](ctx, g, s, sinker[T](f), func() error { return nil })
 		return &sinkKernel[T]{worker: w, stage: s}, nil

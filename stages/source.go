@@ -147,10 +147,8 @@ type feed[T any] struct {
 	begun bool     // it has been opened
 }
 
-func (f *feed[T]) Size() int { return f.stage.RingSize() }
-
 func (f *feed[T]) Bind(g *plan.Gate) {
-	f.gate, f.ring, f.flat = g, make([]T, f.Size()), plan.Flat(reflect.TypeFor[T]())
+	f.gate, f.ring, f.flat = g, make([]T, f.stage.RingSize()), plan.Flat(reflect.TypeFor[T]())
 }
 
 // Run is called again after a panic: it goes on where the iterator was.

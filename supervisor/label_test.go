@@ -33,7 +33,7 @@ func TestGoroutinesAreLabelledWithTheirRun(t *testing.T) {
 	}
 	<-heard
 	<-working
-	all := strings.Join(actors.Stacks(actors.LabelRun, string(run.ID()), actors.LabelPipeline, "test"), "\n")
+	all := strings.Join(actors.Goroutines().Stacks(actors.LabelRun, string(run.ID()), actors.LabelPipeline, "test"), "\n")
 	for _, want := range []string{"label_test.go", "actors.(*mailbox).loop", "actors.(*iterator).iterate"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %s in\n%s", want, all)
@@ -42,7 +42,7 @@ func TestGoroutinesAreLabelledWithTheirRun(t *testing.T) {
 	if strings.Contains(all, "herald") {
 		t.Errorf("the herald belongs to no run:\n%s", all)
 	}
-	for _, g := range actors.Stacks() {
+	for _, g := range actors.Goroutines().Stacks() {
 		if strings.Contains(g, "weir/actors.(") && !strings.Contains(g, actors.LabelRun) {
 			t.Errorf("a goroutine of the actors without a label:\n%s", g)
 		}

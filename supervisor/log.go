@@ -15,7 +15,7 @@ import (
 // the end of a failed run at Error, the rest at Info or Debug.
 func LogEvents(l zerolog.Logger) func(Event) {
 	return func(e Event) {
-		entry := describe(e)
+		entry := entryOf(e)
 		line := l.WithLevel(zerologLevel(entry.level))
 		for _, a := range entry.attrs {
 			switch v := a.Value.Any().(type) {
@@ -46,7 +46,7 @@ func zerologLevel(l slog.Level) zerolog.Level {
 // LogEventsSlog is LogEvents for log/slog.
 func LogEventsSlog(l *slog.Logger) func(Event) {
 	return func(e Event) {
-		entry := describe(e)
+		entry := entryOf(e)
 		l.LogAttrs(context.Background(), entry.level, entry.message, entry.attrs...)
 	}
 }
@@ -58,7 +58,7 @@ type entry struct {
 	attrs   []slog.Attr
 }
 
-func describe(e Event) entry {
+func entryOf(e Event) entry {
 	i := e.Info()
 	d := entry{level: slog.LevelInfo, attrs: []slog.Attr{slog.String("pipeline", i.Pipeline), slog.String("run", string(i.Run))}}
 	if i.Job != "" {

@@ -3,8 +3,8 @@ package supervisor
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"runtime/pprof"
+	"slices"
 	"strings"
 
 	"github.com/weirflow/weir/actors"
@@ -74,11 +74,8 @@ func (r *run) runTask(ctx context.Context, t Task) {
 	clean := false
 	defer func() {
 		if !clean {
-			value := "runtime.Goexit was called"
-			if v := recover(); v != nil {
-				value = fmt.Sprint(v)
-			}
-			err = &stages.PanicError{Value: value, Stack: string(debug.Stack())}
+			value, stack := plan.Panicked(recover())
+			err = &stages.PanicError{Value: value, Stack: stack}
 		}
 		r.taskEnded(ctx, t, err)
 	}()
@@ -98,15 +95,27 @@ func (r *run) taskEnded(ctx context.Context, t Task, err error) {
 	r.leave(t.Name)
 }
 
-// hungTasks names the tasks that are still there. It is told with mu held, because RunEnded is the last event.
-func (r *run) hungTasks() (hung []error) {
+// tasksAlive reports whether some task has not ended.
+func (r *run) tasksAlive() bool {
 	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.cfg.Background, func(t Task) bool { return r.alive[t.Name] })
+}
+
+// hungTasks names the tasks that are still there. It looks at all of them at once, and not with mu held, for which the
+// consumer would wait.
+func (r *run) hungTasks() (hung []error) {
+	if !r.tasksAlive() {
+		return nil
+	}
+	all := actors.Goroutines()
+	r.mu.Lock() // what is told is told with it held, because RunEnded is the last event
 	defer r.mu.Unlock()
 	for _, t := range r.cfg.Background {
 		if !r.alive[t.Name] {
 			continue
 		}
-		stacks := actors.Stacks(actors.LabelRun, string(r.id), labelTask, t.Name)
+		stacks := all.Stacks(actors.LabelRun, string(r.id), labelTask, t.Name)
 		h := &stages.HungError{Task: t.Name, Stack: strings.Join(stacks, "\n")}
 		hung = append(hung, h)
 		r.event(TaskFailed{r.info(), t.Name, h})

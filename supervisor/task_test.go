@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -120,6 +121,12 @@ func exiting(context.Context, func() supervisor.Stats) error {
 	return nil
 }
 
+// placeless is the text of an error without where a panic happened.
+func placeless(text string) string {
+	text, _, _ = strings.Cut(text, " (")
+	return text
+}
+
 func TestATasksErrorIsAnEvent(t *testing.T) {
 	for name, c := range map[string]struct {
 		run  func(context.Context, func() supervisor.Stats) error
@@ -153,8 +160,12 @@ func TestATasksErrorIsAnEvent(t *testing.T) {
 				if err := run.Wait(t.Context()); err != nil || n != 3 {
 					t.Errorf("%d items, %v", n, err)
 				}
-				if want := append(c.want, "ended: <nil>"); fmt.Sprint(*told) != fmt.Sprint(want) {
-					t.Errorf("told %q, want %q", *told, want)
+				got := append([]string(nil), *told...)
+				for i := range got {
+					got[i] = placeless(got[i])
+				}
+				if want := append(c.want, "ended: <nil>"); !slices.Equal(got, want) {
+					t.Errorf("told %q, want %q", got, want)
 				}
 			})
 		})
@@ -197,7 +208,7 @@ func TestATaskThatIsFatalFailsTheRunAtOnce(t *testing.T) {
 					}
 				}
 				e, ok := errors.AsType[*supervisor.RunError](last)
-				if !ok || len(e.Causes) != 1 || e.Causes[0].Error() != c.want || !c.is(last) {
+				if !ok || len(e.Causes) != 1 || placeless(e.Causes[0].Error()) != c.want || !c.is(last) {
 					t.Errorf("the last turn: %v", last)
 				}
 				if n != 2 || time.Since(begun) != 2500*time.Millisecond {

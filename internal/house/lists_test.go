@@ -31,14 +31,14 @@ func lists() house.Lists {
 		},
 		// "file function": helpers that are called from inside bubbles only; "file": programs that measure real time.
 		Sleeps: map[string]string{
-			"supervisor/epochwarm_test.go takes":                               "a function of a stage in a bubble",
+			"supervisor/epoch_warm_test.go takes":                              "a function of a stage in a bubble",
 			"supervisor/graph_held_test.go call":                               "a function of a stage in a bubble",
 			"supervisor/attack_test.go Flush":                                  "a worker of a test in a bubble",
-			"supervisor/graphattack_test.go lingering":                         "a function of a stage in a bubble",
-			"supervisor/graphattackrace_test.go byTwos":                        "a function of a stage in a bubble",
+			"supervisor/graph_attack_test.go lingering":                        "a function of a stage in a bubble",
+			"supervisor/graph_attack_race_test.go byTwos":                      "a function of a stage in a bubble",
 			"supervisor/graph_build_test.go rest":                              "a function of a stage in a bubble",
 			"supervisor/graph_stop_test.go TestEveryWayOutOfAGraphEndsAllOfIt": "called in a bubble",
-			"supervisor/aggregatewait_test.go checkWaits":                      "runs in a bubble, one per seed",
+			"supervisor/aggregate_wait_test.go checkWaits":                     "runs in a bubble, one per seed",
 		},
 		// "file name": what a hot path file uses off the item's way.
 		HotPath: map[string]string{

@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// How much can be where. The runtime sizes its windows by these functions, and the description of a graph adds them up,
-// so that what is printed is what holds.
+// How much can be where. The runtime takes the sizes of its windows from these functions, and the description of a graph
+// adds them up, so that what is printed is what holds.
 
 // LargestRoom is the most places of a waiting room that follows the flow.
 const LargestRoom = 1024
@@ -37,30 +37,41 @@ const (
 	Countless = math.MaxInt64
 )
 
-// Room is the most places of a waiting room.
-func Room(buffer int) int {
-	if buffer == Flow {
-		return LargestRoom
-	}
-	return buffer
+// A Window is what may be in one place at once: the credit that is granted for it.
+type Window struct {
+	Base  int  // of it: what is worked on, and what may be held back
+	Room  int  // the most that may wait besides
+	Flows bool // the room follows the flow, and need not be as large
 }
 
-// InputWindow is how many items input k of stage s may have at once: on their way to it, waiting, worked on, held back,
-// or done but not handed on. It is the credit that the stage grants.
-func (g *Graph) InputWindow(s *Stage, k int) int {
+// Most is all of it.
+func (w Window) Most() int { return w.Base + w.Room }
+
+// InputWindow is for input k of stage s: items on their way to it, waiting, worked on, held back, or done but not handed
+// on.
+func (g *Graph) InputWindow(s *Stage, k int) Window {
 	if s.Mix != nil {
-		return 1 + g.Stages[s.In[k].Stage].RoomBehind()
+		return g.Stages[s.In[k].Stage].windowBehind()
 	}
 	return s.Window()
 }
 
 // Window is InputWindow for stages with one input.
-func (s *Stage) Window() int {
+func (s *Stage) Window() Window {
 	if s.Buffer == Flow {
-		return s.Mailbox + s.MaxHeld + s.mostRoom()
+		return Window{s.Mailbox + s.MaxHeld, s.mostRoom(), true}
 	}
-	return s.Mailbox + s.MaxHeld + s.Buffer
+	return Window{s.Mailbox + s.MaxHeld, s.Buffer, false}
 }
+
+// OutletWindow is for the outlet: items on their way to the consumer, waiting, or in its hands.
+func (g *Graph) OutletWindow() Window { return g.Stages[g.Outlet.Stage].windowBehind() }
+
+// windowBehind is that of an outlet, or an input of a merge, behind the stage.
+func (s *Stage) windowBehind() Window { return Window{1, s.RoomBehind(), true} }
+
+// RingWindow is for what a source has in its ring, which is all waiting room.
+func (s *Stage) RingWindow() Window { return Window{0, s.Ring(), s.Buffer == Flow} }
 
 // RoomBehind is the most places of the waiting room behind the stage of what has no Buffer of its own: an outlet, an
 // input of a merge, a tee, an unbatch. It goes on behind those: behind a merge, it is the largest of its inputs'.
@@ -78,9 +89,6 @@ func (s *Stage) mostRoom() int {
 	}
 	return LargestRoom
 }
-
-// OutletWindow is how many items the outlet may have at once: on their way to the consumer, waiting, or in its hands.
-func (g *Graph) OutletWindow() int { return 1 + g.Stages[g.Outlet.Stage].RoomBehind() }
 
 // RingSize is the number of places that a source's ring is made with, a power of two.
 func (s *Stage) RingSize() int {
@@ -161,7 +169,7 @@ func (g *Graph) Bounds() Bounds {
 		b.count(h)
 	}
 	last := g.Stages[g.Outlet.Stage]
-	b.Outlet = Held{Items: int64(g.OutletWindow()), Weight: weight[last.Index]}
+	b.Outlet = Held{Items: int64(g.OutletWindow().Most()), Weight: weight[last.Index]}
 	b.Outlet.Bytes = times(b.Outlet.Items, width(last.Item))
 	b.count(b.Outlet)
 	return b
@@ -174,7 +182,7 @@ func (g *Graph) held(s *Stage, weight []int64) Held {
 	h := Held{}
 	var item reflect.Type
 	for k, p := range s.In {
-		h.Items = plus(h.Items, int64(g.InputWindow(s, k)))
+		h.Items = plus(h.Items, int64(g.InputWindow(s, k).Most()))
 		h.Weight, item = max(h.Weight, weight[p.Stage]), g.Stages[p.Stage].Item
 	}
 	results := int64(s.Results())

@@ -97,10 +97,10 @@ func (g *Graph) arrows(draw func(from int, to, label string)) {
 	}
 	for i, s := range g.Stages {
 		for k, p := range s.In {
-			edge(p, "s"+strconv.Itoa(i), g.InputWindow(s, k))
+			edge(p, "s"+strconv.Itoa(i), g.InputWindow(s, k).Most())
 		}
 	}
-	edge(g.Outlet, "out", g.OutletWindow())
+	edge(g.Outlet, "out", g.OutletWindow().Most())
 }
 
 // caption is the second line of a stage in a chart.

@@ -171,16 +171,14 @@ func (p *PoolOf[T]) Of(n int) *Of[T] {
 // It reads the length out of the header, because a type switch would have to box every value.
 func SizeOf[T any]() func(*T) int64 {
 	t := reflect.TypeFor[T]()
-	switch t.Kind() {
-	case reflect.String:
+	switch {
+	case !Weighable(t):
+		return nil
+	case t.Kind() == reflect.String:
 		return func(v *T) int64 { return int64(len(*(*string)(unsafe.Pointer(v)))) }
-	case reflect.Slice:
-		if e := t.Elem(); e.Kind() >= reflect.Bool && e.Kind() <= reflect.Complex128 {
-			width := int64(e.Size())
-			return func(v *T) int64 { return width * int64(len(*(*[]struct{})(unsafe.Pointer(v)))) }
-		}
 	}
-	return nil
+	width := int64(t.Elem().Size())
+	return func(v *T) int64 { return width * int64(len(*(*[]struct{})(unsafe.Pointer(v)))) }
 }
 
 // Weighable reports whether SizeOf tells the bytes behind values of t.

@@ -13,7 +13,7 @@ import (
 // names the node of each stage, by its index; nil if that is not decided.
 func (g *Graph) Describe(where map[int]string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "pipeline %q, %s\n\n", g.Name, count(len(g.Stages), "stage"))
+	fmt.Fprintf(&b, "pipeline %q, %s\n\n", g.Name, count(int64(len(g.Stages)), "stage"))
 	bounds := g.Bounds()
 	b.WriteString(g.table(bounds, where))
 	b.WriteByte('\n')
@@ -101,7 +101,7 @@ func (g *Graph) details(s *Stage, h Held) (d []string) {
 	say(s.Local, "not elsewhere, nor again")
 	if s.Mix != nil {
 		say(true, "%s", g.mix(s.Mix))
-		say(s.Mix.EpochItems > 0, "epochs of %s", count(int(s.Mix.EpochItems), "item"))
+		say(s.Mix.EpochItems > 0, "epochs of %s", count(s.Mix.EpochItems, "item"))
 		say(s.Mix.UntilFirstEnd, "until the first input ends")
 	}
 	say(len(s.In) > 1, "holds %s", g.perInput(s))
@@ -128,7 +128,7 @@ func (g *Graph) details(s *Stage, h Held) (d []string) {
 func (g *Graph) perInput(s *Stage) string {
 	var each []string
 	for k := range s.In {
-		each = append(each, strconv.Itoa(g.InputWindow(s, k)))
+		each = append(each, strconv.Itoa(g.InputWindow(s, k).Most()))
 	}
 	if len(slices.Compact(slices.Clone(each))) == 1 {
 		return each[0] + " per input"
@@ -179,7 +179,7 @@ func (g *Graph) totals(b Bounds) (lines []string) {
 			promised = append(promised, strconv.Quote(s.Name))
 		}
 	}
-	line := "At most " + count64(b.Items, "item") + " are held"
+	line := "At most " + count(b.Items, "item") + " are held"
 	if len(waiting) > 0 {
 		line += ", with the outputs that wait at " + list(waiting, ", ")
 	}
@@ -204,9 +204,10 @@ func (g *Graph) bytes(b Bounds) string {
 	line := "The sizes of items are not fixed, so bytes are not bounded."
 	switch {
 	case b.Measured && b.Limited:
-		line = "Their values, as inputs and as outputs, take at most " + count64(b.Bytes, "byte") + ", without the chunks around them."
+		line = "Their values, as inputs and as outputs, take at most " + count(b.Bytes, "byte") + ", without the chunks around them."
 	case b.Bytes > 0:
-		line = "Where their size is fixed, their values, as inputs and as outputs, take at most " + count64(b.Bytes, "byte") + ", without the chunks around them; elsewhere bytes are not bounded."
+		line = "Where their size is fixed, their values, as inputs and as outputs, take at most " + count(b.Bytes, "byte") +
+			", without the chunks around them; elsewhere bytes are not bounded."
 	}
 	return line
 }
@@ -279,9 +280,7 @@ func number(n int64) string {
 
 func trim(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 
-func count(n int, what string) string { return count64(int64(n), what) }
-
-func count64(n int64, what string) string {
+func count(n int64, what string) string {
 	if n != 1 {
 		what += "s"
 	}

@@ -131,12 +131,12 @@ type Family struct {
 
 // special is what only some families are.
 type special struct {
-	split  *Split  // its members are items that parted, each with a fate of its own
-	shares *Shares // its members are parts of a batch
-	name   *Run    // its only member is a batch that was joined, and goes by its old name
-	kept   []int   // the elements of that batch that are still there; nil: all
-	path   string  // of members without parents: of the item at which they were made
-	spots  []spot  // where its members stand in the order of forks; nil: where the last of their parents does
+	split *Split // its members are items that parted, each with a fate of its own
+	deal  *Deal  // its members are parts of a batch
+	name  *Run   // its only member is a batch that was joined, and goes by its old name
+	kept  []int  // the elements of that batch that are still there; nil: all
+	path  string // of members without parents: of the item at which they were made
+	spots []spot // where its members stand in the order of forks; nil: where the last of their parents does
 }
 
 // split returns where the members of f parted, or nil. f may be nil.

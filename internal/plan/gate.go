@@ -15,8 +15,6 @@ type Feed interface {
 	Run(ctx context.Context)
 	// Take makes a chunk of the n items from position from on. It is called by the stage actor.
 	Take(from uint64, n int) Chunk
-	// Size is the number of places that the ring has; a power of two.
-	Size() int
 }
 
 // A Mark is something that happens between two items of a source.

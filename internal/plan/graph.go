@@ -54,12 +54,10 @@ type Stage struct {
 	Policy     Policy
 
 	// Rounds are, for each output, the forks (as in Round) whose rounds are marked there, because a join below restores
-	// their order. A stage passes on the marks that it gets of those, and a fork makes its own.
+	// their order. A stage passes on the marks that it gets of those, and a fork that is Numbered makes its own.
 	Rounds [][]int
-	// Forks says that the kernel names the output that something leaves by: Work.Outs.
-	Forks bool
-	// Scatter says that an input may go out by several outputs. Otherwise it leaves with the one it has gone to.
-	Scatter bool
+	// Fork is of a stage of which the kernel names the outputs that something leaves by: Work.Outs. nil for all others.
+	Fork *Fork
 	// Mix says how a stage with several inputs takes from them. nil for all other stages.
 	Mix *Mix
 
@@ -79,14 +77,13 @@ func (s *Stage) Marks(out, fork int) bool {
 	return out < len(s.Rounds) && slices.Contains(s.Rounds[out], fork)
 }
 
-// Numbers reports whether the stage is a fork whose order a join restores.
-func (s *Stage) Numbers() bool {
-	for out := range s.Rounds {
-		if s.Marks(out, s.Index+1) {
-			return true
-		}
-	}
-	return false
+// A Fork is what a stage with several outputs has besides.
+type Fork struct {
+	// Several says that an input may go out by several outputs: its place is given back with the last of them. Otherwise
+	// it is with the one that it goes out by.
+	Several bool
+	// Numbered says that a join restores the order: Work.Round. The stage's own rounds are among its Rounds then.
+	Numbered bool
 }
 
 // Flow as a Buffer: the waiting room follows the flow. (No number that somebody could mean.)

@@ -4,7 +4,7 @@ import "context"
 
 // A Mix says which input of a merge gives the next item.
 type Mix struct {
-	How
+	How           How
 	Weights       []float64 // of the inputs; Weighted only
 	Seed          uint64    // Weighted only
 	EpochItems    int64     // an epoch has so many items, whatever the inputs' are; 0: theirs. Weighted only

@@ -9,7 +9,7 @@ import "math"
 func (c *Cursor) Position(fork int) (at uint64, n, step int, ok bool) {
 	r := &c.ids.runs[c.k]
 	n = int(r.n) - c.i
-	if r.fam != nil && r.fam.split().parts(fork) {
+	if r.fam != nil && r.fam.split().isOf(fork) {
 		return r.fam.split().place(int(r.sub) + c.i*r.step()), n, r.step(), true
 	}
 	one := r.from(c.i, 1)
@@ -22,10 +22,10 @@ func (c *Cursor) Position(fork int) (at uint64, n, step int, ok bool) {
 	return at, n, 0, true
 }
 
-func (s *Split) place(i int) uint64 { return s.turn.seq<<placeBits | uint64(s.base) + uint64(i) }
+func (s *Split) place(i int) uint64 { return s.round.seq<<placeBits | uint64(s.base) + uint64(i) }
 
-// parts reports whether s is where items parted at fork. s may be nil.
-func (s *Split) parts(fork int) bool { return s != nil && s.turn != nil && s.turn.Fork == fork }
+// isOf reports whether s is where items parted at fork. s may be nil.
+func (s *Split) isOf(fork int) bool { return s != nil && s.round != nil && s.round.Fork == fork }
 
 // EpochEnd is the position of what stands at the end of the epoch.
 const EpochEnd = math.MaxUint64 - 1
@@ -39,7 +39,7 @@ type spot struct {
 // position walks up. What was made of several items stands where the last of them stood, unless it is known better.
 func (r Run) position(fork int) (uint64, bool) {
 	for r.fam != nil {
-		if s := r.fam.split(); s.parts(fork) {
+		if s := r.fam.split(); s.isOf(fork) {
 			return s.place(int(r.sub)), true
 		}
 		if x := r.fam.special; x != nil && x.spots != nil {
@@ -78,8 +78,8 @@ func (r Run) spots() (all []spot) {
 		case x == nil:
 		case x.spots != nil:
 			return append(all, x.spots...) // a copy
-		case x.split != nil && x.split.turn != nil:
-			all = append(all, spot{x.split.turn.Fork, x.split.place(int(r.sub))})
+		case x.split != nil && x.split.round != nil:
+			all = append(all, spot{x.split.round.Fork, x.split.place(int(r.sub))})
 		}
 		if r = r.up(); r.n == 0 {
 			break

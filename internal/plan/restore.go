@@ -29,7 +29,7 @@ func (s *IDs) Restore(from []*Cursor, order []int, fork int) {
 	for _, i := range order {
 		c := from[i]
 		r := &c.ids.runs[c.k]
-		if f := r.fam; f != nil && f == of || f.split().parts(fork) && f.split().slots == nil {
+		if f := r.fam; f != nil && f == of || f.split().isOf(fork) && f.split().slots == nil {
 			at := int(r.sub) + c.i*r.step()
 			if f != of || at != end {
 				if of != nil {
@@ -58,7 +58,7 @@ func (c *Cursor) Unsplit(dst *IDs, to, fork int) {
 	for c.at < to {
 		r := &c.ids.runs[c.k]
 		m := min(to-c.at, int(r.n)-c.i)
-		if f := r.fam; f != nil && f.split().parts(fork) && f.split().slots == nil {
+		if f := r.fam; f != nil && f.split().isOf(fork) && f.split().slots == nil {
 			dst.pick(&f.parents, r.from(c.i, m))
 		} else {
 			dst.add(r.from(c.i, m))

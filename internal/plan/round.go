@@ -11,18 +11,19 @@ type Round struct {
 	Upto uint64 // position of the last item of the round
 }
 
-// A Turn is one result of a fork. Its items get their positions when the fork's actor releases it.
-type Turn struct {
+// An OpenRound is a round, one result of a fork, that has not been sent. Its items get their positions when the fork's
+// actor closes it.
+type OpenRound struct {
 	Fork int // as in Round
 	seq  uint64
 }
 
-// Turns beyond 1<<40, and items of one turn beyond 1<<24, are not expected: a turn is the result of about 0.1 ms of
+// Rounds beyond 1<<40, and items of one round beyond 1<<24, are not expected: a round is the result of about 0.1 ms of
 // work.
 const placeBits = 24
 
-// Release numbers the turn and returns its last position.
-func (t *Turn) Release(seq uint64) Round {
-	t.seq = seq
-	return Round{t.Fork, seq<<placeBits | (1<<placeBits - 1)}
+// Close numbers the round and returns its end.
+func (r *OpenRound) Close(seq uint64) Round {
+	r.seq = seq
+	return Round{r.Fork, seq<<placeBits | (1<<placeBits - 1)}
 }

@@ -10,7 +10,7 @@ import (
 // A Split is a stretch of items that part. Its members are the items [0, n) of its parents, once or in several
 // branches each, so each of them has an account of its own.
 type Split struct {
-	turn  *Turn // nil: nobody restores the order
+	round *OpenRound // nil: nobody restores the order
 	base  uint32
 	slots []atomic.Uint64 // of the members that are alive and their fates; nil: each is alive once
 	width uint8           // bits of a slot
@@ -23,14 +23,14 @@ const fateBits = 2
 const maxSplitRuns = 32
 
 // NewSplit begins a stretch of items that part, with the item under c, and returns it and how many items it is for: at
-// most to the item to. turn is nil if nobody restores the order. outs, if it is more than one, is how many branches an
+// most to the item to. round is nil if nobody restores the order. outs, if it is more than one, is how many branches an
 // item may take; SetAlive then says how many each takes.
-func NewSplit(c Cursor, to int, turn *Turn, base, outs int) (*Family, int) {
+func NewSplit(c Cursor, to int, round *OpenRound, base, outs int) (*Family, int) {
 	x := &struct {
 		Family
 		special
 		Split
-	}{Split: Split{turn: turn, base: uint32(base)}}
+	}{Split: Split{round: round, base: uint32(base)}}
 	f := &x.Family
 	f.special = &x.special
 	f.special.split = &x.Split

@@ -41,16 +41,16 @@ type Work struct {
 
 	// The result.
 	Out      Chunk
-	Outs     []Chunk  // instead of Out, if the stage Forks: by output; nil: nothing for it
-	Turn     *Turn    // of a fork whose order is restored
-	Err      error    // of item Next, or of the flush; ErrDropped
-	Flushing bool     // a flush is under way: Err, or a panic, is not that of an item
-	Dropped  int      // items of which nothing came
-	Held     int      // latest items that the kernel still holds, if it has no groups
-	Gone     []uint64 // numbers of the items that a kernel with groups has let go of: it holds all others that it has done
-	Open     Partial  // what of item Next has been handed on; Streaming only
-	Unsure   int      // set by Rescue: items [Next, Unsure) were taken together, and any of them may be at fault
-	CloseErr error    // of state that was closed during the delivery
+	Outs     []Chunk    // instead of Out, if the stage is a Fork: by output; nil: nothing for it
+	Round    *OpenRound // of a fork whose order is restored
+	Err      error      // of item Next, or of the flush; ErrDropped
+	Flushing bool       // a flush is under way: Err, or a panic, is not that of an item
+	Dropped  int        // items of which nothing came
+	Held     int        // latest items that the kernel still holds, if it has no groups
+	Gone     []uint64   // numbers of the items that a kernel with groups has let go of: it holds all others that it has done
+	Open     Partial    // what of item Next has been handed on; Streaming only
+	Unsure   int        // set by Rescue: items [Next, Unsure) were taken together, and any of them may be at fault
+	CloseErr error      // of state that was closed during the delivery
 
 	// Yield is set by the stage a while after the delivery: give back what is not begun. One load per item is cheaper
 	// than looks at the clock.

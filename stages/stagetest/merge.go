@@ -11,7 +11,7 @@ import (
 // A merge takes from its inputs what the mix says, as soon as it can be known. They have one source in common, so only
 // Arrival, InputOrder and Rejoin may have several: the others could wait for ever, and are refused.
 type merge struct {
-	whole *plan.Shares // the last batch that was joined: a part of it that comes now comes twice
+	whole *plan.Deal // the last batch that was joined: a part of it that comes now comes twice
 	w     *walk
 	spec  *plan.Stage
 	mix   *plan.Mix

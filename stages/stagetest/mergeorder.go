@@ -54,7 +54,7 @@ func (m *merge) rejoin() bool {
 		return false
 	}
 	parts := make([]plan.Part, len(m.ins))
-	var to *plan.Shares
+	var to *plan.Deal
 	fits := true
 	for k := range m.ins {
 		in := &m.ins[k]
@@ -65,7 +65,7 @@ func (m *merge) rejoin() bool {
 			}
 		case in.place(m.mix.Fork) == at:
 			ids := in.q[0].Head().IDs.From(0)
-			of, kept := ids.ShareOf(m.mix.Fork)
+			of, kept := ids.DealOf(m.mix.Fork)
 			fits = fits && of != nil && (to == nil || to == of) && of != m.whole
 			parts[k], to = plan.Part{Chunk: in.q[0], Kept: kept}, of
 		}

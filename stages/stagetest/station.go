@@ -20,7 +20,7 @@ type station struct {
 	at   *parcel   // the one that it is at
 
 	taken                 uint64 // items
-	turns                 uint64 // results of a fork that have been numbered
+	rounds                uint64 // results of a fork that have been numbered
 	failed, finished      int64
 	inARow, flushFailures int
 	over                  bool // it has failed the run
@@ -250,9 +250,9 @@ func (s *station) emit(p *parcel, o outcome) {
 	if gone {
 		return
 	}
-	if o.turn != nil {
-		s.turns++
-		round = o.turn.Release(s.turns)
+	if o.begun != nil {
+		s.rounds++
+		round = o.begun.Close(s.rounds)
 	}
 	s.toAll(func(out int) plan.Chunk {
 		marks := round.Fork != 0 && s.spec.Marks(out, round.Fork)

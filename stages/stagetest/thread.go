@@ -1,9 +1,7 @@
 package stagetest
 
 import (
-	"fmt"
-	"runtime/debug"
-
+	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/stages"
 )
 
@@ -16,8 +14,8 @@ type thread struct {
 
 // A death is a call that has not returned.
 type death struct {
-	value any // nil: it has ended its goroutine
-	stack string
+	recovered    any // nil: it has ended its goroutine
+	value, stack string
 }
 
 func newThread() *thread {
@@ -32,7 +30,9 @@ func (t *thread) run() {
 	defer close(t.back)
 	defer func() {
 		if !over {
-			t.back <- &death{value: recover(), stack: string(debug.Stack())}
+			d := &death{recovered: recover()}
+			d.value, d.stack = plan.Panicked(d.recovered)
+			t.back <- d
 		}
 	}()
 	for f := range t.calls {
@@ -70,9 +70,5 @@ func apart(f func()) *death {
 
 // error is what the runtime makes of a death in that stage.
 func (d *death) error(stage string) *stages.PanicError {
-	e := &stages.PanicError{Stage: stage, Value: "runtime.Goexit was called", Stack: d.stack}
-	if d.value != nil {
-		e.Value = fmt.Sprint(d.value)
-	}
-	return e
+	return &stages.PanicError{Stage: stage, Value: d.value, Stack: d.stack}
 }

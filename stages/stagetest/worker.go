@@ -23,7 +23,7 @@ type outcome struct {
 	done     bool // all items are done with, but for what is held of them
 	out      plan.Chunk
 	outs     []plan.Chunk // instead of out, where the stage forks
-	turn     *plan.Turn
+	begun    *plan.OpenRound
 	held     int      // latest items that are held, if the stage has no groups
 	gone     []uint64 // numbers of the items that are not held any more, if it has
 	open     plan.Partial
@@ -52,7 +52,7 @@ func (a *worker) do(p *parcel) (o outcome) {
 	w := &a.work
 	w.In, w.Next, w.First, w.To = nil, 0, 0, 0
 	w.Attempt, w.Replays, w.Resume, w.Flush, w.Until = p.attempt+1, p.replays, p.resume, p.flush, plan.All
-	w.Err, w.Flushing, w.Dropped, w.Open, w.Held, w.Gone, w.Turn = nil, false, 0, plan.Partial{}, 0, nil, nil
+	w.Err, w.Flushing, w.Dropped, w.Open, w.Held, w.Gone, w.Round = nil, false, 0, plan.Partial{}, 0, nil, nil
 	if a.kernel == nil && !a.open(&o) {
 		o.open = p.resume
 		return o
@@ -60,7 +60,7 @@ func (a *worker) do(p *parcel) (o outcome) {
 	if p.item != nil {
 		w.In, w.Next, w.First, w.To, w.Number = p.item, p.from, p.from, p.item.Len(), p.number
 	}
-	if a.s.spec.Forks {
+	if a.s.spec.Fork != nil {
 		w.Outs = make([]plan.Chunk, a.s.spec.Outs)
 	} else if a.s.spec.Pool != nil {
 		w.Out = a.s.spec.Pool.Get(1)
@@ -74,11 +74,11 @@ func (a *worker) do(p *parcel) (o outcome) {
 	}
 	p.from = w.Next
 	o.done = w.In != nil && w.Next == w.To
-	o.out, o.outs, o.turn, o.open, o.flushing = w.Out, w.Outs, w.Turn, w.Open, w.Flushing
+	o.out, o.outs, o.begun, o.open, o.flushing = w.Out, w.Outs, w.Round, w.Open, w.Flushing
 	o.held, o.gone = w.Held, w.Gone
 	a.closeFailed(w.CloseErr)
 	w.CloseErr = nil
-	w.In, w.Out, w.Outs, w.Turn = nil, nil, nil, nil
+	w.In, w.Out, w.Outs, w.Round = nil, nil, nil, nil
 	return o
 }
 
@@ -112,7 +112,7 @@ func (a *worker) rescue(d *death, o *outcome) {
 	a.thread = nil
 	a.kernel.Rescue(w)
 	o.died = true
-	if spoiled, ok := d.value.(*plan.Spoiled); ok {
+	if spoiled, ok := d.recovered.(*plan.Spoiled); ok {
 		o.spoiled = true
 		o.fatal, _, o.err = plan.Examine(spoiled.Err)
 		return

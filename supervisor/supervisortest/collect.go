@@ -23,7 +23,8 @@ var errDeadline = errors.New("supervisortest: the test's deadline")
 //
 // A pipeline that has not ended shortly before the test's deadline fails the test, which is then told the statistics;
 // inside testing/synctest there is no deadline, and a pipeline that hangs is a deadlock of the bubble. A goroutine that
-// runs nothing but the standard library, such as a connection that net/http keeps for later, may be left.
+// runs nothing but the standard library, such as a connection that net/http keeps for later, may be left. A test of
+// which another one is left fails after about four seconds: goroutines are given time to end after they have said so.
 func Collect[Out any](t testing.TB, s *supervisor.Supervisor, p stages.Pipeline[Out], at supervisor.Placement) ([]Out, error) {
 	t.Helper()
 	ctx, cancel := within(t)

@@ -15,7 +15,8 @@ import (
 const longest = 2 * time.Second
 
 // checkGoroutines wants no goroutine of the run. One that has said that it ends may take a moment to do so, and nothing
-// tells when it has: it is looked for again, in pauses that double.
+// tells when it has: it is looked for again, in pauses that double. That goes for the run's own, too: it is the last of
+// them that says that all have ended.
 func checkGoroutines(t testing.TB, id supervisor.RunID) {
 	t.Helper()
 	left := goroutines(id)
@@ -31,7 +32,7 @@ func checkGoroutines(t testing.TB, id supervisor.RunID) {
 // goroutines returns the stacks of the run's goroutines. They are known by their labels, which those that user code
 // starts inherit.
 func goroutines(id supervisor.RunID) (stacks []string) {
-	for _, g := range actors.Stacks(actors.LabelRun, string(id)) {
+	for _, g := range actors.Goroutines().Stacks(actors.LabelRun, string(id)) {
 		if !standard(g) {
 			stacks = append(stacks, g)
 		}

@@ -166,7 +166,7 @@ func TestAStageThatIsNotEnteredFailsTheRunBeforeAnyItem(t *testing.T) {
 				if says == "bad" != errors.Is(err, errBad) {
 					t.Error(err)
 				}
-				if p, ok := errors.AsType[*stages.PanicError](err); ok && (p.Stage != "f" || !strings.Contains(p.Stack, "stagehook_test.go")) {
+				if p, ok := errors.AsType[*stages.PanicError](err); ok && (p.Stage != "f" || !strings.Contains(p.Stack, "stage_hook_test.go")) {
 					t.Errorf("got %+v", p)
 				}
 			})

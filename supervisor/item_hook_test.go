@@ -46,7 +46,7 @@ func (d *diary) items(name string) stages.Hook {
 			return nil
 		},
 		ItemExit: func(_ context.Context, it stages.Item, err error) error {
-			d.note("%s exits %s %v %d: %v", name, it.Stage, it.ID, it.Attempt, err)
+			d.note("%s exits %s %v %d: %s", name, it.Stage, it.ID, it.Attempt, placeless(fmt.Sprint(err)))
 			return err
 		},
 	}
@@ -414,7 +414,7 @@ func TestAHookThatPanicsCostsTheWorkerAndTheItemIsTriedAgain(t *testing.T) {
 				outside := 0
 				got, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[int] {
 					g.Hook(onExit(func(it stages.Item, err error) error {
-						if p, ok := err.(*stages.PanicError); ok && p.Item == it.ID && p.Stage == "f" && strings.Contains(p.Stack, "itemhook_test.go") {
+						if p, ok := err.(*stages.PanicError); ok && p.Item == it.ID && p.Stage == "f" && strings.Contains(p.Stack, "item_hook_test.go") {
 							outside++
 						}
 						return err
@@ -451,7 +451,7 @@ func TestADeathOfTheFunctionStands(t *testing.T) {
 					}))
 					g.Hook(onExit(func(_ stages.Item, err error) error {
 						inside = err
-						if p, ok := errors.AsType[*stages.PanicError](err); !ok || !strings.Contains(err.Error(), name) || !strings.Contains(p.Stack, "itemhook_test.go") {
+						if p, ok := errors.AsType[*stages.PanicError](err); !ok || !strings.Contains(err.Error(), name) || !strings.Contains(p.Stack, "item_hook_test.go") {
 							t.Errorf("got %v", err)
 						}
 						calls++
@@ -464,7 +464,7 @@ func TestADeathOfTheFunctionStands(t *testing.T) {
 					})
 				}))
 				p, ok := errors.AsType[*stages.PanicError](err)
-				if !ok || !strings.Contains(p.Error(), name) || !strings.Contains(p.Stack, "itemhook_test.go") || calls != 3 || outside != 3 || s.Failed != 1 || s.Restarts != 2 {
+				if !ok || !strings.Contains(p.Error(), name) || !strings.Contains(p.Stack, "item_hook_test.go") || calls != 3 || outside != 3 || s.Failed != 1 || s.Restarts != 2 {
 					t.Errorf("%v, %d calls, %d outside, %+v", err, calls, outside, s)
 				}
 			})

@@ -2,33 +2,33 @@ package plan
 
 // What becomes of a batch that is split over branches, and of its parts when they meet again.
 
-// Shares are the smaller batches that one batch was split into.
-type Shares struct {
+// A Deal is how one batch was split into parts.
+type Deal struct {
 	batch Run   // what was split
 	To    []int // the branch of each of its elements
 	fork  int
 }
 
-// Split appends to ids, one per branch, the identities of the n parts that the batch under parent was split into; part
+// Parts appends to ids, one per branch, the identities of the n parts that the batch under parent was split into; part
 // i, ".i" in the path, goes down branch branches[i]. to says where each element went, and is kept.
-func (p *Shares) Split(t *Tally, ids []*IDs, parent Run, fork int, branches, to []int) {
-	p.batch, p.To, p.fork = parent, to, fork
+func (d *Deal) Parts(t *Tally, ids []*IDs, parent Run, fork int, branches, to []int) {
+	d.batch, d.To, d.fork = parent, to, fork
 	f := NewFamily(t, parent, int64(len(branches)))
-	f.special = &special{shares: p}
+	f.special = &special{deal: d}
 	for i, b := range branches {
 		ids[b].Members(f, i, 1)
 	}
 }
 
-// ShareOf returns what the item under the cursor is a share of, at fork, or nil; and which of its elements are still
-// there, nil for all of them: it may itself have been split, and joined without what failed.
-func (c *Cursor) ShareOf(fork int) (s *Shares, kept []int) {
+// DealOf returns how the batch was split, at fork, of which the item under the cursor is a part, or nil; and which of the
+// part's elements are still there, nil for all of them: it may itself have been split, and joined without what failed.
+func (c *Cursor) DealOf(fork int) (d *Deal, kept []int) {
 	for r := c.Peek(); r.fam != nil && r.n > 0; {
 		x := r.fam.special
 		switch {
 		case x == nil:
-		case x.shares != nil && x.shares.fork == fork:
-			return x.shares, kept
+		case x.deal != nil && x.deal.fork == fork:
+			return x.deal, kept
 		case x.name != nil: // a batch that has been joined: it goes on where it was split
 			if x.kept != nil {
 				kept = within(x.kept, kept)
@@ -55,10 +55,10 @@ func within(of, kept []int) []int {
 
 // Join appends the identity of the batch that the items in parts have become together: that of the batch that was
 // split. kept are the elements that are still there, nil for all of them. It empties parts.
-func (p *Shares) Join(s, parts *IDs, kept []int) {
-	f := &Family{special: &special{name: &p.batch, kept: kept}}
+func (d *Deal) Join(s, parts *IDs, kept []int) {
+	f := &Family{special: &special{name: &d.batch, kept: kept}}
 	f.alive.Store(1)
 	f.parents, *parts = *parts, IDs{}
-	b := p.batch
+	b := d.batch
 	s.add(Run{index: b.index, fam: f, n: 1, epoch: b.epoch, src: b.src, kids: true})
 }

@@ -1,0 +1,42 @@
+package plan
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+)
+
+// Panicked says why user code has not returned: what recover has returned in a deferred function, which calls this, as
+// fmt prints it, or that it was runtime.Goexit; and where user code is, from the function that panicked down to where
+// the runtime called it. debug.Stack would print the frames of the runtime as well, at four times the price.
+func Panicked(recovered any) (value, stack string) {
+	if recovered == nil {
+		return "runtime.Goexit was called", userStack()
+	}
+	return fmt.Sprint(recovered), userStack()
+}
+
+func userStack() string {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
+	self, more := frames.Next()
+	module := strings.TrimSuffix(self.Function, "internal/plan.userStack")
+	var b strings.Builder
+	inside := false // past the deferred calls that brought us here
+	for more {
+		var f runtime.Frame
+		f, more = frames.Next()
+		switch {
+		case f.Function == "runtime.gopanic", f.Function == "runtime.Goexit":
+			inside = true // the last of them counts: user code may have panicked in a deferred call
+			b.Reset()
+		case !inside, strings.HasPrefix(f.Function, "runtime."):
+		case strings.HasPrefix(f.Function, module+"actors."), strings.HasPrefix(f.Function, module+"supervisor.(*run).runTask"),
+			strings.HasPrefix(f.Function, module+"stages/stagetest.(*thread)."): // nothing else calls user code
+			return b.String()
+		default:
+			fmt.Fprintf(&b, "%s\n\t%s:%d\n", f.Function, f.File, f.Line)
+		}
+	}
+	return b.String()
+}
