@@ -16,14 +16,6 @@ import (
 
 // lengths is a source of which epoch e has lens[e] items.
 func lengths(g *stages.Graph, src int, lens []int) stages.Stream[elem] {
-	var byEpoch []parcel
-	for e, n := range lens {
-		var p parcel
-		for i := range n {
-			p = append(p, tok{src, e, i, 0})
-		}
-		byEpoch = append(byEpoch, p)
-	}
 	s := &site{plant: &plant{graph: &graph{epochs: len(lens)}}, vertex: &vertex{lens: lens, buffer: -1}, name: fmt.Sprint("source ", src)}
 	return stages.Map(s.source(g, src), fmt.Sprint("from ", src), func(_ context.Context, p parcel) (elem, error) {
 		return elem{p[0].Src*1000 + p[0].Index, p[0].Epoch}, nil
