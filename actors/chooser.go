@@ -25,11 +25,11 @@ func (*choice) control() {}
 
 // byValue has a worker choose among what is at hand.
 type byValue struct {
+	picks
 	choice *choice // what it has been asked; nil: nothing
 	worker *actor.PID
 	sup    actor.Supervisor
 	fails  int // in a row
-	picks
 }
 
 func (*byValue) newEpoch() {} // the function knows only what is at hand

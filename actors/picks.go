@@ -3,7 +3,7 @@ package actors
 import "github.com/weirflow/weir/internal/plan"
 
 // picks are items taken one by one: begin, pick, pick, ..., gather. They are copied in one go, when an input has no more
-// at hand.
+// at hand. They are the first field of a way, so that what is read for each item lies together: BenchmarkWeighted notices.
 type picks struct {
 	m       *mixer
 	unsplit int          // the fork behind which items get back their identities; 0: they keep those that they have

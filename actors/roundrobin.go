@@ -2,8 +2,8 @@ package actors
 
 // roundRobin takes one item of each input in turn, in each epoch beginning with the first.
 type roundRobin struct {
-	next int // the input whose turn it is
 	picks
+	next int // the input whose turn it is
 }
 
 func (r *roundRobin) newEpoch() { r.next = 0 }

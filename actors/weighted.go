@@ -9,11 +9,11 @@ import (
 // weighted takes from the input that is drawn, and waits for it. An input that is found to be through has no weight for
 // the rest of the epoch, so the order follows from the data, not from when it comes.
 type weighted struct {
+	picks
 	random *rand.PCG
 	draws  draws
 	drawn  int    // the input that has been drawn and has not given; -1: none
 	taps   []*tap // of sources that feed nothing else
-	picks
 }
 
 func newWeighted(m *mixer) *weighted {
