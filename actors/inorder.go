@@ -1,6 +1,10 @@
 package actors
 
-import "github.com/weirflow/weir/internal/plan"
+import (
+	"math"
+
+	"github.com/weirflow/weir/internal/plan"
+)
 
 // inOrder takes items in the order of their positions, which restores that of a fork.
 type inOrder struct{ picks }
@@ -37,9 +41,17 @@ func (o *inOrder) step(credit int) (bool, int) {
 			if in.pos > last {
 				return o.gather(d), of
 			}
-			if in.step > 0 {
-				n = int(min(uint64(n), (last-in.pos)/in.step+1))
+			switch d := last - in.pos; {
+			case in.step == 0:
+			case d < in.step: // the usual case where items alternate; a division takes as long as all the rest
+				n = 1
+			default:
+				n = int(min(uint64(n), d/in.step+1))
 			}
+		}
+		if n < manyInOrder && of >= 0 && m.ins[of].ready() {
+			o.alternate(d, i, of, most)
+			continue
 		}
 		in.pass(n)
 		if n >= manyInOrder {
@@ -53,6 +65,39 @@ func (o *inOrder) step(credit int) (bool, int) {
 		}
 	}
 	return o.gather(d), -1
+}
+
+// alternate picks items of inputs a and b, as long as both have some at hand and no other input can stand before them.
+// There is at least one to pick.
+func (o *inOrder) alternate(d plan.Chunk, a, b, most int) {
+	m := o.m
+	bound := uint64(math.MaxUint64)
+	for k := range m.ins {
+		in := &m.ins[k]
+		switch {
+		case k == a, k == b:
+		case in.ready():
+			m.locate(in)
+			bound = min(bound, in.pos)
+		case !in.through():
+			bound = min(bound, in.low)
+		}
+	}
+	x, y := &m.ins[a], &m.ins[b]
+	for first := true; first || x.pos < bound && y.pos < bound && d.Len()+len(o.order) < most; first = false {
+		i, in := a, x
+		if y.pos < x.pos || y.pos == x.pos && b < a {
+			i, in = b, y
+		}
+		in.pass(1)
+		o.order = append(o.order, i)
+		if o.rest[i]--; o.rest[i] == 0 {
+			o.copyPicked(d)
+			o.begin()
+			return
+		}
+		m.locate(in)
+	}
 }
 
 // takeRun appends the next n items of input i to d.
