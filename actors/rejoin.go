@@ -1,8 +1,6 @@
 package actors
 
 import (
-	"fmt"
-
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/stages"
 )
@@ -63,12 +61,12 @@ func (r *rejoin) one(d plan.Chunk) (bool, int) {
 		r.joined = append(r.joined, part)
 	}
 	if !fits { // something has come back twice, or was never a part
-		r.misfit(d, i, -1)
+		r.misfit(d, i, m.mix.Stray)
 		return false, -1
 	}
-	kept, branch, ok := m.mix.Join(d, r.joined, whole.To)
-	if !ok {
-		r.misfit(d, branch, branch)
+	kept, branch, err := m.mix.Join(d, r.joined, whole.To)
+	if err != nil {
+		r.misfit(d, branch, err)
 		return false, -1
 	}
 	for k, p := range r.joined {
@@ -86,16 +84,11 @@ func (r *rejoin) one(d plan.Chunk) (bool, int) {
 	return true, -1
 }
 
-// misfit hands on d, and fails the run with the batch that is at hand: the part of input i, and branch, does not fit; a
-// negative branch says that it is no part at all.
-func (r *rejoin) misfit(d plan.Chunk, i, branch int) {
+// misfit hands on d, and fails the run with the batch that is at hand: the part of input i does not fit.
+func (r *rejoin) misfit(d plan.Chunk, i int, err error) {
 	m := r.m
 	m.give(d)
 	h := (*m.ins[i].q.front()).Head()
-	err := fmt.Errorf("that of branch %d has not as many elements as it had: %w", branch, stages.ErrRejoin)
-	if branch < 0 {
-		err = fmt.Errorf("it is no part of the batch, or comes twice: %w", stages.ErrRejoin)
-	}
 	item := &stages.ItemError{Stage: m.spec.Name, Item: stages.IDOf(m.run.graph, h.IDs.At(m.ins[i].at)), Attempts: 1, Err: err}
 	m.stats.failed.Add(1)
 	var t plan.Tally

@@ -55,6 +55,13 @@ func (e misrouted) Error() string { return string(e) }
 
 func (e misrouted) Is(target error) bool { return target == ErrBranch }
 
+// misfit is an ErrRejoin that says what is wrong.
+type misfit string
+
+func (e misfit) Error() string { return string(e) }
+
+func (e misfit) Is(target error) bool { return target == ErrRejoin }
+
 func noBranch(b, n int) error {
 	return misrouted(fmt.Sprintf("branch %d was chosen, want 0 to %d", b, n-1))
 }
@@ -108,7 +115,7 @@ type PanicError struct {
 
 // Error returns the value and, if the stack tells, where it happened: "panic: no such key (decode.go:31)".
 func (e *PanicError) Error() string {
-	if _, at, ok := strings.Cut(e.Stack, "\n\t"); ok && !strings.HasPrefix(e.Stack, "goroutine ") { // that begins with who asked
+	if _, at, ok := strings.Cut(e.Stack, "\n\t"); ok {
 		at, _, _ = strings.Cut(at, "\n")
 		at, _, _ = strings.Cut(at, " ")
 		return fmt.Sprintf("panic: %s (%s)", e.Value, path.Base(at))

@@ -2,6 +2,7 @@ package stages
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"reflect"
 
@@ -123,12 +124,12 @@ func (w Weighted) mix(d *draft, inputs int) {
 // had.
 func Rejoin[T any](name string, branches ...Stream[[]T]) Stream[[]T] {
 	d := newDraft(name, "rejoin", reflect.TypeFor[[]T]())
-	d.Mix = &plan.Mix{How: plan.Rejoin, Join: joinParts[T]}
+	d.Mix = &plan.Mix{How: plan.Rejoin, Join: joinParts[T], Stray: misfit("an item is no part of the batch, or comes twice")}
 	return merge(d, branches)
 }
 
 // joinParts is Rejoin for one batch.
-func joinParts[T any](out plan.Chunk, parts []plan.Part, to []int) (kept []int, branch int, ok bool) {
+func joinParts[T any](out plan.Chunk, parts []plan.Part, to []int) (kept []int, branch int, err error) {
 	var small [8]hand[T]
 	hands := small[:0]
 	n := 0
@@ -136,7 +137,8 @@ func joinParts[T any](out plan.Chunk, parts []plan.Part, to []int) (kept []int, 
 		h := hand[T]{kept: p.Kept, missing: p.Chunk == nil}
 		if p.Chunk != nil {
 			h.part = p.Chunk.(*plan.Of[[]T]).Items[p.At]
-			n += len(h.part)
+			h.came = len(h.part)
+			n += h.came
 		}
 		hands = append(hands, h)
 	}
@@ -150,7 +152,7 @@ func joinParts[T any](out plan.Chunk, parts []plan.Part, to []int) (kept []int, 
 			continue
 		}
 		if len(h.part) == 0 {
-			return nil, b, false
+			return nil, b, changed(b, parts[b], to, hands[b].came)
 		}
 		whole = append(whole, h.part[0])
 		h.part = h.part[1:]
@@ -160,12 +162,25 @@ func joinParts[T any](out plan.Chunk, parts []plan.Part, to []int) (kept []int, 
 	}
 	for b := range hands {
 		if len(hands[b].part) > 0 {
-			return nil, b, false
+			return nil, b, changed(b, parts[b], to, hands[b].came)
 		}
 	}
 	o := out.(*plan.Of[[]T])
 	o.Items = append(o.Items, whole)
-	return kept, 0, true
+	return kept, 0, nil
+}
+
+// changed says of the part of branch b, which has got elements, that it had another number of them.
+func changed(b int, p plan.Part, to []int, got int) error {
+	had := len(p.Kept)
+	if p.Kept == nil {
+		for _, at := range to {
+			if at == b {
+				had++
+			}
+		}
+	}
+	return misfit(fmt.Sprintf("the part of branch %d left with %d elements and came back with %d", b, had, got))
 }
 
 // A hand deals the elements of one part back.
@@ -173,6 +188,7 @@ type hand[T any] struct {
 	part    []T
 	kept    []int // which elements of the part are there; nil: all
 	at      int   // the next one
+	came    int   // elements that came back
 	missing bool  // there is no part
 }
 

@@ -11,6 +11,7 @@ type Mix struct {
 	UntilFirstEnd bool      // the epoch ends with the first input that ends it; Weighted only
 	Fork          int       // whose order is restored, as in Round; InputOrder and Rejoin only
 	Join          Join      // Rejoin only
+	Stray         error     // what is wrong with an item that is no part of the batch, or comes twice; Rejoin only
 	// Open makes the function of the user's that chooses; ByValue only.
 	Open func() Chooser
 }
@@ -29,8 +30,8 @@ const (
 )
 
 // A Join makes one batch of its parts: it appends it to out, without an identity. It reports which elements of the batch
-// are still there, nil for all of them, or, with ok unset, the branch of which the number of elements is not what it was.
-type Join func(out Chunk, parts []Part, to []int) (kept []int, branch int, ok bool)
+// are still there, nil for all of them, or an error, and the branch of which the number of elements is not what it was.
+type Join func(out Chunk, parts []Part, to []int) (kept []int, branch int, err error)
 
 // A Part is what came of a part of a batch: item At of a chunk, or nothing if that is nil.
 type Part struct {

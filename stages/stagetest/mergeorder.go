@@ -1,8 +1,6 @@
 package stagetest
 
 import (
-	"fmt"
-
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/stages"
 )
@@ -71,13 +69,13 @@ func (m *merge) rejoin() bool {
 		}
 	}
 	if !fits { // something has come back twice, or was never a part
-		m.misfit(parts, first, -1)
+		m.misfit(parts, first, m.mix.Stray)
 		return false
 	}
 	d := m.spec.Pool.Get(1)
-	kept, branch, ok := m.mix.Join(d, parts, to.To)
-	if !ok {
-		m.misfit(parts, branch, branch)
+	kept, branch, err := m.mix.Join(d, parts, to.To)
+	if err != nil {
+		m.misfit(parts, branch, err)
 		return false
 	}
 	var ids plan.IDs
@@ -96,13 +94,8 @@ func (m *merge) rejoin() bool {
 	return true
 }
 
-// misfit fails the run with the batch that is at hand: the part of input i, and branch, does not fit; a negative branch
-// says that it is no part at all.
-func (m *merge) misfit(parts []plan.Part, i, branch int) {
-	err := fmt.Errorf("that of branch %d has not as many elements as it had: %w", branch, stages.ErrRejoin)
-	if branch < 0 {
-		err = fmt.Errorf("it is no part of the batch, or comes twice: %w", stages.ErrRejoin)
-	}
+// misfit fails the run with the batch that is at hand: the part of input i does not fit.
+func (m *merge) misfit(parts []plan.Part, i int, err error) {
 	item := &stages.ItemError{Stage: m.spec.Name, Item: stages.IDOf(m.w.graph, m.ins[i].q[0].Head().IDs.At(0)), Attempts: 1, Err: err}
 	for _, p := range parts {
 		if p.Chunk != nil {
