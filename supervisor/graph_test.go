@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -228,5 +229,31 @@ func TestARejoinWithinARejoinKnowsWhatIsMissing(t *testing.T) {
 	}
 	if !slices.Equal(all, want) {
 		t.Errorf("got %d elements, want %d", len(all), len(want))
+	}
+}
+
+// What goes two ways within a branch and comes back both ways would make two batches of one.
+func TestAPartThatComesBackTwiceFailsTheRun(t *testing.T) {
+	got, _, err := runGraph(t, func(g *stages.Graph) stages.Stream[[]int] {
+		batches := stages.Batch(numbersOf(g, "source", 40), "batch", 4)
+		parts := stages.RouteBatch(batches, "deal", 2, func(_ context.Context, v []int) ([]int, error) { return make([]int, len(v)), nil })
+		x, y := stages.Tee(parts[0], "tee")
+		return stages.Rejoin("whole", stages.Merge("again", stages.InputOrder{}, x, y), parts[1])
+	})
+	if !errors.Is(err, stages.ErrRejoin) || !strings.Contains(err.Error(), "comes twice") || len(got) != 1 {
+		t.Errorf("%d batches, %v", len(got), err)
+	}
+}
+
+// A part that comes back with another number of elements is named with both numbers.
+func TestAPartOfAnotherSizeFailsTheRun(t *testing.T) {
+	_, _, err := runGraph(t, func(g *stages.Graph) stages.Stream[[]int] {
+		batches := stages.Batch(numbersOf(g, "source", 40), "batch", 4)
+		parts := stages.RouteBatch(batches, "deal", 2, func(_ context.Context, v []int) ([]int, error) { return []int{0, 1, 0, 0}, nil })
+		short := stages.Map(parts[0], "short", func(_ context.Context, v []int) ([]int, error) { return v[:1], nil })
+		return stages.Rejoin("whole", short, parts[1])
+	})
+	if !errors.Is(err, stages.ErrRejoin) || !strings.Contains(err.Error(), "the part of branch 0 left with 3 elements and came back with 1") {
+		t.Error(err)
 	}
 }
