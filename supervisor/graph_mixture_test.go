@@ -146,3 +146,25 @@ func TestAnItemThatHasLeftARouteGivesItsPlaceBack(t *testing.T) {
 		}
 	})
 }
+
+// A failure ends the whole run, with branches that have nothing to do with it and would go on for ever.
+func TestAFailureEndsBranchesThatHaveNothingToDoWithIt(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	p := define(func(g *stages.Graph) stages.Stream[int] {
+		stages.Sink(numbersOf(g, "other", 10, stages.Forever), "sink", func(context.Context, int) error { return nil })
+		return stages.Map(numbersOf(g, "source", 10, stages.Forever), "fails", func(_ context.Context, v int) (int, error) {
+			if v == 7 {
+				return 0, errBad
+			}
+			return v, nil
+		})
+	})
+	var last error
+	for _, err := range supervisor.Items(ctx, supervisor.New(supervisor.Config{}), p, nil) {
+		last = err
+	}
+	if !errors.Is(last, errBad) || ctx.Err() != nil {
+		t.Errorf("%v, %v", last, ctx.Err())
+	}
+}
