@@ -16,36 +16,13 @@ import (
 // runGraph runs a graph to its end.
 func runGraph[T any](t *testing.T, build func(g *stages.Graph) stages.Stream[T]) ([]T, supervisor.Stats, error) {
 	t.Helper()
-	p := define(build)
-	run, err := supervisor.Deploy(t.Context(), supervisor.New(supervisor.Config{}), p, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer run.Stop()
-	var all []T
-	var last error
-	for v, err := range run.Items(t.Context()) {
-		if last = err; err == nil {
-			all = append(all, v)
-		}
-	}
-	if last == nil {
-		s := run.Stats()
-		if s.InFlight != 0 || s.Yielded != s.Delivered+s.Filtered+s.Failed {
-			t.Errorf("%+v", s)
-		}
-	}
-	return all, run.Stats(), last
+	return collect(t, define(build))
 }
 
 func double(_ context.Context, n int) (int, error) { return 2 * n, nil }
 
 func numbersOf(g *stages.Graph, name string, n int, opts ...stages.SourceOption) stages.Stream[int] {
-	s := make([]int, n)
-	for i := range s {
-		s[i] = i
-	}
-	return stages.Source(g, name, stages.FromSlice(s), opts...)
+	return stages.Source(g, name, ints(n), opts...)
 }
 
 func TestInputOrderRestoresTheOrderOfARoute(t *testing.T) {
