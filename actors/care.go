@@ -96,7 +96,7 @@ func (s *stage) judgeItem(p *piece, err error) {
 	s.settle(p, plan.Failed)
 	s.run.event(Failed{Err: item, Budget: failed})
 	switch {
-	case p.fatal, s.spec.Policy == (plan.Policy{}):
+	case p.fatal, s.spec.Policy.Strict():
 		s.doom(p, item)
 		return
 	case !s.stats.within(s.spec.Policy, false):
@@ -146,7 +146,7 @@ func (s *stage) settle(p *piece, fate plan.Fate) {
 
 // within reports whether the failures so far, or final ones, are within p.
 func (st *stageStats) within(p plan.Policy, final bool) bool {
-	return p.Tolerates(st.failed.Load(), st.finished.Load(), final)
+	return p.Tolerates(st.failed.Load(), st.finished.Load(), plan.DefaultProbation, final)
 }
 
 // overBudget is the error of a stage that has failed too often; last is the item that was one too many, or nil when the

@@ -144,7 +144,8 @@ func (h *hooks) call(ctx context.Context, s *plan.Stage, f func(context.Context)
 			err = &stages.PanicError{Stage: s.Name, Value: value, Stack: stack}
 		}()
 		at := &plan.Work{Place: plan.Place{Graph: r.graph, Stage: s}}
-		_, canceled, err = plan.Examine(f(plan.Bind(r.label(ctx, s.Name, noWorker), at)))
+		what := plan.Examine(f(plan.Bind(r.label(ctx, s.Name, noWorker), at)), nil)
+		canceled, err = what.Canceled, what.Err
 		returned = true
 	}()
 	<-ended

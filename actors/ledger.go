@@ -51,24 +51,25 @@ type piece struct {
 	work  atomic.Pointer[plan.Work] // while user code is at it
 
 	// Written by the worker between receipt and return.
-	reached  int // first item not done
-	out      plan.Chunk
-	branches []plan.Chunk // instead of out, where the stage forks
-	begun    *plan.OpenRound
-	held     int
-	gone     []uint64 // items let go of, if the stage has groups
-	dropped  int
-	open     plan.Partial // of item reached
-	err      error        // of item reached, or of the flush
-	flushing bool         // err is that of a flush
-	unopened bool         // err is that of open
-	fresh    bool         // nothing is queued before it
-	died     bool         // err cost the worker
-	spoiled  bool         // but the item has had its attempt: the worker held what it must not
-	unsure   bool         // and may be that of any item before alone
-	fatal    bool         // err is Fatal
-	canceled bool         // err is that of a context that has ended
-	busy     time.Duration
+	reached   int // first item not done
+	out       plan.Chunk
+	branches  []plan.Chunk // instead of out, where the stage forks
+	begun     *plan.OpenRound
+	held      int
+	gone      []uint64 // items let go of, if the stage has groups
+	dropped   int
+	open      plan.Partial // of item reached
+	err       error        // of item reached, or of the flush
+	flushing  bool         // err is that of a flush
+	unopened  bool         // err is that of open
+	fresh     bool         // nothing is queued before it
+	died      bool         // err cost the worker
+	spoiled   bool         // but the item has had its attempt: the worker held what it must not
+	unsure    bool         // and may be that of any item before alone
+	fatal     bool         // err is Fatal
+	canceled  bool         // err is that of a context that has ended
+	retryable bool         // err is worth another attempt
+	busy      time.Duration
 }
 
 func (*piece) control() {}

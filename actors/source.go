@@ -186,7 +186,7 @@ func (s *source) failed(err error, fatal bool) {
 	s.stats.finished.Add(1)
 	s.run.account.Lose(1)
 	s.run.event(Failed{Err: item, Budget: failed})
-	if s.spec.Policy == (plan.Policy{}) {
+	if s.spec.Policy.Strict() {
 		s.fail(item)
 	} else if !s.stats.within(s.spec.Policy, false) {
 		s.fail(s.stats.overBudget(s.spec.Name, item))

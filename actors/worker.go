@@ -114,7 +114,7 @@ func (a *worker) do(p *piece) {
 	}
 	p.busy = a.s.run.clock() - begun - a.waited
 	p.died, p.spoiled, p.unsure = false, false, false
-	p.fatal, p.canceled, p.err = plan.Examine(w.Err)
+	p.blame(w.Err, a.s.spec)
 	a.report(p)
 }
 
@@ -141,21 +141,28 @@ func (a *worker) open() {
 	a.kernel = k
 }
 
+// blame writes into a piece what there is to be known of an error of user code, which is asked.
+func (p *piece) blame(err error, s *plan.Stage) {
+	what := plan.Examine(err, s.Retry.If)
+	p.err, p.fatal, p.canceled, p.retryable = what.Err, what.Fatal, what.Canceled, what.Retryable
+}
+
 // rescue completes a piece that user code has not returned from.
 func (a *worker) rescue(p *piece, r any) {
 	w := &a.work
 	if a.kernel != nil {
 		a.kernel.Rescue(w)
 	}
-	p.fatal, p.canceled, p.spoiled, p.unsure = false, false, false, false
+	p.fatal, p.canceled, p.retryable, p.spoiled, p.unsure = false, false, false, false, false
 	if spoiled, ok := r.(*plan.Spoiled); ok {
 		p.died, p.spoiled = true, true
-		p.fatal, p.canceled, p.err = plan.Examine(spoiled.Err)
+		p.blame(spoiled.Err, a.s.spec)
 		return
 	}
 	if open, ok := r.(*openError); ok {
-		fatal, canceled, err := plan.Examine(open.err)
-		p.err, p.died, p.fatal, p.canceled = fmt.Errorf("open: %w", err), true, fatal, canceled
+		p.died = true
+		p.blame(open.err, a.s.spec)
+		p.err = fmt.Errorf("open: %w", p.err)
 		return
 	}
 	value, stack := plan.Panicked(r)
@@ -167,7 +174,7 @@ func (a *worker) rescue(p *piece, r any) {
 	default:
 		e.Item = stages.IDOf(a.s.run.graph, w.In.Head().IDs.At(w.Next))
 	}
-	p.err, p.died = e, true
+	p.err, p.died, p.retryable = e, true, true
 }
 
 // report writes the result into the piece, which then belongs to the stage again.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/weirflow/weir/codecs/msgpack"
 	"github.com/weirflow/weir/internal/plan"
 )
 
@@ -44,7 +45,7 @@ func (d *Definition[Cfg, Out]) With(cfg Cfg) Pipeline[Out] {
 	if len(g.faults) > 0 {
 		return Pipeline[Out]{d.name, nil, errors.Join(g.faults...)}
 	}
-	return Pipeline[Out]{d.name, &plan.Graph{Name: d.name, Stages: g.stages, Outlet: out.port, Hooks: g.divideHooks()}, nil}
+	return Pipeline[Out]{d.name, &plan.Graph{Name: d.name, Stages: g.stages, Outlet: out.port, Hooks: g.divideHooks(), Codec: &msgpack.Codec{}}, nil}
 }
 
 // run calls the build function. Its panic is a fault, at the statement that panicked.

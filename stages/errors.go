@@ -23,6 +23,8 @@ var (
 	ErrBranch = errors.New("stages: no such branch")
 	// ErrRejoin says that a part of a batch did not come back to Rejoin as it left.
 	ErrRejoin = errors.New("stages: a part of a batch does not fit")
+	// ErrRestarts says that the workers of a stage died too often: see Restart.
+	ErrRestarts = errors.New("stages: too many restarts")
 	// ErrHung says that a function ignored its context for longer than the grace.
 	ErrHung = errors.New("stages: function does not return")
 )
@@ -91,7 +93,7 @@ type ItemError struct {
 	Stage    string
 	Item     ID
 	Attempts int
-	Err      error // what the function returned last, or a *PanicError
+	Err      error // what the function returned last, or a *PanicError or *HungError
 }
 
 // Error names stage and item, then the cause.
@@ -126,7 +128,8 @@ func (e *PanicError) Error() string {
 // A HungError is a function that ignored its context. It is ErrHung.
 type HungError struct {
 	Stage  string
-	Worker int    // negative: it is not a worker's, but a StageEnter or StageExit
+	Worker int    // negative: it is not a worker's, but a StageEnter or StageExit, or a letter sink
+	Item   ID     // that it was at when its Timeout was long over; zero if it was Stop that waited for it
 	Task   string // of a background task, which has no stage; "" otherwise
 	Stack  string // of the function's goroutine, and of those that it has started
 }
@@ -144,3 +147,21 @@ func (e *HungError) Error() string {
 
 // Is reports whether target is ErrHung.
 func (e *HungError) Is(target error) bool { return target == ErrHung }
+
+// A RestartError is a stage whose workers died too often. It is ErrRestarts.
+type RestartError struct {
+	Stage    string
+	Restarts int     // that counted; what it was replaced for before is forgotten when an item completes
+	Causes   []error // of the deaths that counted, in order of time: the first, and the last eight
+}
+
+// Error names the stage, the number and the last cause.
+func (e *RestartError) Error() string {
+	return fmt.Sprintf("stage %q: a worker died again after %d restarts that counted: %v", e.Stage, e.Restarts, e.Causes[len(e.Causes)-1])
+}
+
+// Is reports whether target is ErrRestarts.
+func (e *RestartError) Is(target error) bool { return target == ErrRestarts }
+
+// Unwrap returns Causes.
+func (e *RestartError) Unwrap() []error { return e.Causes }

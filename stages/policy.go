@@ -4,8 +4,8 @@ import (
 	"github.com/weirflow/weir/internal/plan"
 )
 
-// OnError sets what becomes of an item that has failed for good: its function returned an error, or panicked three
-// times. The default is Fail.
+// OnError sets what becomes of an item that has failed for good: its function returned an error that is not to be
+// retried, panicked, ran out of attempts, or does not return. The default is Fail.
 func OnError(p Policy) AnyOption { return onError{p} }
 
 type onError struct{ p Policy }
@@ -22,14 +22,22 @@ func (o onError) set(d *draft) {
 	if o.p.byFraction && !(o.p.fraction > 0 && o.p.fraction <= 1) { // so that NaN is refused
 		d.refuse("a budget of a fraction of %v, want more than 0 and at most 1", float64(o.p.fraction))
 	}
+	if o.p.letters && o.p.sink == nil {
+		d.refuse("its dead letters have no sink: it is nil")
+	}
 	d.Policy = plan.Policy{Count: int64(o.p.count), Fraction: float64(o.p.fraction)}
+	if o.p.sink != nil {
+		d.Policy.Letters = o.p.sink
+	}
 }
 
-// A Policy is made by Fail or Skip. The zero Policy is Fail.
+// A Policy is made by Fail, Skip or DeadLetter. The zero Policy is Fail.
 type Policy struct {
 	count      int
 	fraction   Fraction
 	byFraction bool
+	letters    bool
+	sink       LetterSink
 }
 
 // A Budget is how much may fail: so many items, or such a fraction of them. A bare 0.01 does not compile, and 100 is
@@ -37,7 +45,7 @@ type Policy struct {
 type Budget interface{ int | Fraction }
 
 // Fraction is a part of the items that the stage has finished, in (0, 1]. It is judged once a hundred items are
-// through, and again at the end.
+// through (supervisor.Config.Probation), and again at the end.
 type Fraction float64
 
 // Fail ends the run with the item's error: the default.
@@ -55,16 +63,35 @@ func Skip[B Budget](max B) Policy {
 	panic("stages: unreachable: Budget has no other types")
 }
 
-// ErrFatal marks errors that no policy may skip, for errors.Is.
-var ErrFatal = plan.ErrFatal
+// DeadLetter is Skip, with the item handed to sink first, the one that exceeds the budget included. It counts as handed
+// over when the sink's Write and Sync have returned, and only then as failed. A sink that fails ends the run: nothing is
+// dropped. The stage's input must be of a type that can be encoded (codecs.ErrNotEncodable): Deploy checks it. An error
+// marked [Fatal] ends the run, as ever, and is not handed over.
+func DeadLetter[B Budget](sink LetterSink, max B) Policy {
+	p := Skip(max)
+	p.letters, p.sink = true, sink
+	return p
+}
 
-// Fatal marks err as one that no policy may skip: the run fails with it. errors.Is and As see through it. Fatal(nil)
-// is nil.
-func Fatal(err error) error {
+// Marks of errors, for errors.Is: see [Retryable] and [Fatal].
+var (
+	ErrRetryable = plan.ErrRetryable
+	ErrFatal     = plan.ErrFatal
+)
+
+// Retryable marks err as worth another attempt at the same item: see [Retry]. errors.Is and As see through it.
+// Retryable(nil) is nil.
+func Retryable(err error) error { return mark(err, ErrRetryable) }
+
+// Fatal marks err as one that no policy may skip, nor try again: the run fails with it. errors.Is and As see through it.
+// Fatal(nil) is nil.
+func Fatal(err error) error { return mark(err, ErrFatal) }
+
+func mark(err, as error) error {
 	if err == nil {
 		return nil
 	}
-	return marked{err, ErrFatal}
+	return marked{err, as}
 }
 
 type marked struct{ err, as error }

@@ -102,9 +102,10 @@ func everyNth[T any](all iter.Seq2[T, error], rank, world int, yield func(T, err
 	var mine, none T
 	place, held := 0, false
 	for v, err := range all {
-		fatal, _, err := plan.Examine(err)
+		what := plan.Examine(err, nil)
+		err = what.Err
 		switch {
-		case fatal:
+		case what.Fatal:
 			yield(v, err)
 			return
 		case place == rank && err != nil:

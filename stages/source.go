@@ -183,12 +183,12 @@ func (f *feed[T]) epoch(ctx context.Context) bool {
 	limit := uint64(0) // looked up when the last one seen is used up
 	for v, err := range f.open(ctx, f.at) {
 		if err != nil {
-			fatal, canceled, err := plan.Examine(err)
-			if canceled && !g.Open() {
+			what := plan.Examine(err, nil)
+			if what.Canceled && !g.Open() {
 				return false // it says that it was told to end
 			}
 			f.at.Index++
-			if !g.Mark(plan.Mark{Err: err, Fatal: fatal}) {
+			if !g.Mark(plan.Mark{Err: what.Err, Fatal: what.Fatal}) {
 				if !f.stay() {
 					return f.ended
 				}

@@ -22,6 +22,7 @@ type Graph struct {
 	name     string
 	stages   []*plan.Stage
 	order    []Order              // by stage: what was said of it
+	together [][]string           // by stage: names of Restart.Together
 	complete bool                 // its build function has returned
 	used     map[plan.Port]string // by which stage
 	faults   []error
@@ -47,6 +48,8 @@ type draft struct {
 	modest bool     // it takes no Buffer: its waiting room is no larger than what is before it
 	given  []string // options
 	faults []string
+
+	together []string // of Restart
 }
 
 func newDraft(name, kind string, item reflect.Type) *draft {
@@ -86,7 +89,7 @@ func (g *Graph) add(d *draft, in ...plan.Port) plan.Port {
 	for _, reason := range d.faults {
 		g.fault(at, reason)
 	}
-	g.stages, g.order = append(g.stages, s), append(g.order, d.order)
+	g.stages, g.order, g.together = append(g.stages, s), append(g.order, d.order), append(g.together, d.together)
 	return plan.Port{Stage: s.Index}
 }
 
@@ -135,6 +138,7 @@ func (g *Graph) finish(of *Graph, outlet plan.Port) {
 			}
 		}
 	}
+	g.joinFates()
 	g.restoreOrders()
 	g.refuseDeadlocks()
 	g.agreeOnEpochs(outlet.Stage)

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/weirflow/weir/actors"
+	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/stages"
 )
 
@@ -92,7 +93,17 @@ type Config struct {
 	// there is one actor system. Events do not go there by themselves; LogEvents sends them.
 	Logger zerolog.Logger
 
-	// Grace is how long Stop waits for functions and tasks to end. 0 means 5 s.
+	// MaxFailed and MaxFailedFraction limit how many items of the sources may fail, as Stats.Failed counts them, in a whole
+	// run, on top of the stages' own budgets. The fraction is one of the items that are finished with. More than the limit
+	// ends the run at once, with stages.ErrBudget. 0 is no limit.
+	MaxFailed         int
+	MaxFailedFraction stages.Fraction
+	// Probation is how many items are let through before a fraction is judged, that of a stage or that of the run. 0 means
+	// 100. At the end, all are judged.
+	Probation int
+
+	// Grace is how long Stop waits for functions and tasks to end, and how long a function may ignore that its Timeout is
+	// over. 0 means 5 s.
 	Grace time.Duration
 	// DrainWithin is how long Drain may take before it becomes Stop. 0 means 30 s.
 	DrainWithin time.Duration
@@ -109,6 +120,9 @@ func (c Config) withDefaults() Config {
 	if c.Grace == 0 {
 		c.Grace = 5 * time.Second
 	}
+	if c.Probation == 0 {
+		c.Probation = plan.DefaultProbation
+	}
 	if c.DrainWithin == 0 {
 		c.DrainWithin = 30 * time.Second
 	}
@@ -121,6 +135,15 @@ func (c Config) validate() (err error) {
 	}
 	if c.DrainWithin < 0 {
 		err = errors.Join(err, fmt.Errorf("supervisor: Config.DrainWithin is %v, want at least 0", c.DrainWithin))
+	}
+	if c.MaxFailed < 0 {
+		err = errors.Join(err, fmt.Errorf("supervisor: Config.MaxFailed is %d, want at least 0", c.MaxFailed))
+	}
+	if f := c.MaxFailedFraction; !(f >= 0 && f <= 1) { // so that NaN is refused
+		err = errors.Join(err, fmt.Errorf("supervisor: Config.MaxFailedFraction is %v, want 0 to 1", float64(f)))
+	}
+	if c.Probation < 0 {
+		err = errors.Join(err, fmt.Errorf("supervisor: Config.Probation is %d, want at least 0", c.Probation))
 	}
 	return errors.Join(append([]error{err}, validateTasks(c.Background)...)...)
 }

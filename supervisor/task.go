@@ -85,8 +85,8 @@ func (r *run) runTask(ctx context.Context, t Task) {
 
 // taskEnded says so while the task still counts as alive: RunEnded comes behind it.
 func (r *run) taskEnded(ctx context.Context, t Task, err error) {
-	_, canceled, err := plan.Examine(err)
-	if err != nil && !(canceled && ctx.Err() != nil) {
+	what := plan.Examine(err, nil)
+	if err = what.Err; err != nil && !(what.Canceled && ctx.Err() != nil) {
 		r.event(TaskFailed{r.info(), t.Name, err})
 		if t.Fatal {
 			r.stop(&taskError{t.Name, err})

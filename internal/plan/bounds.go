@@ -122,7 +122,7 @@ func (s *Stage) Results() int {
 		return 0
 	case s.Streaming:
 		// A part of each attempt, and what has come since: whoever emits more waits until the part has left.
-		return (MaxAttempts + 1) * PartItems
+		return (s.Retry.Most() + 1) * PartItems
 	case s.MaxOutputs < 0:
 		return Unlimited
 	case s.Outs > 1:

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"sync"
 	"unsafe"
+
+	"github.com/weirflow/weir/codecs"
 )
 
 // A Chunk is a typed run of items with their identities: the unit of a message. The runtime moves chunks through this
@@ -18,9 +20,10 @@ type Chunk interface {
 	// Gather copies items, without their identities: of the chunks in from, each from its place in at on, in the order in
 	// which order names them. It moves the places.
 	Gather(from []Chunk, at []int, order []int)
-	Forget(i int) // lets go of what item i refers to; its place and its identity stay
-	Bytes() int64 // of all items, where their size is known; otherwise 0
-	Free()        // back to the pool it came from
+	Forget(i int)                                             // lets go of what item i refers to; its place and its identity stay
+	Bytes() int64                                             // of all items, where their size is known; otherwise 0
+	Encode(c codecs.Codec, dst []byte, i int) ([]byte, error) // appends item i; it may run user code
+	Free()                                                    // back to the pool it came from
 }
 
 // A Head is what the runtime knows of a chunk.
@@ -107,6 +110,11 @@ func (c *Of[T]) Forget(i int) {
 		var zero T
 		c.Items[i] = zero
 	}
+}
+
+// Encode appends the encoding of item i to dst.
+func (c *Of[T]) Encode(codec codecs.Codec, dst []byte, i int) ([]byte, error) {
+	return codec.Append(dst, c.Items[i])
 }
 
 // Bytes returns the size of all items, or 0 if the type has no known size.

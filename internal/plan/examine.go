@@ -9,20 +9,43 @@ import (
 // ErrFatal marks errors that no policy may skip: stages.ErrFatal.
 var ErrFatal = errors.New("stages: fatal")
 
+// ErrRetryable marks errors that are worth another attempt: stages.ErrRetryable.
+var ErrRetryable = errors.New("stages: retryable")
+
 // ErrDropped is the error of an item, in Work.Err, that is to be dropped: nothing comes of it, and it has not failed.
 var ErrDropped = errors.New("dropped by a hook")
 
-// Examine asks an error of user code all that the runtime wants to know of it, in the goroutine of that user code: its
-// methods are user code too. An error whose methods panic is replaced by one that says so.
-func Examine(err error) (fatal, canceled bool, safe error) {
+// A Verdict is all that the runtime wants to know of an error of user code.
+type Verdict struct {
+	Err       error // nil: there is none
+	Fatal     bool
+	Canceled  bool // it is that of a context that has ended
+	Retryable bool // it is worth another attempt
+}
+
+// Examine asks an error of user code, in the goroutine of that user code: its methods are user code too, and so is retry,
+// which says what is worth another attempt besides what is marked; nil is nothing. An error whose methods panic is replaced
+// by one that says so.
+func Examine(err error, retry func(error) bool) (v Verdict) {
 	if err == nil {
-		return false, false, nil
+		return v
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			fatal, canceled, safe = false, false, fmt.Errorf("a %T whose methods panic: %v", err, r)
+			v = Verdict{Err: fmt.Errorf("a %T whose methods panic: %v", err, r)}
 		}
 	}()
 	_ = err.Error()
-	return errors.Is(err, ErrFatal), errors.Is(err, context.Canceled), err
+	v = Verdict{Err: err, Fatal: errors.Is(err, ErrFatal), Canceled: errors.Is(err, context.Canceled)}
+	v.Retryable = !v.Fatal && (errors.Is(err, ErrRetryable) || asked(retry, err))
+	return v
+}
+
+// asked is what retry says of err. If it panics, the answer is no.
+func asked(retry func(error) bool, err error) (yes bool) {
+	if retry == nil || err == ErrDropped {
+		return false
+	}
+	defer func() { _ = recover() }()
+	return retry(err)
 }

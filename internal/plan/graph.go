@@ -6,14 +6,17 @@ import (
 	"reflect"
 	"slices"
 	"time"
+
+	"github.com/weirflow/weir/codecs"
 )
 
 // A Graph is a validated pipeline, stages in topological order. It is immutable.
 type Graph struct {
 	Name   string
 	Stages []*Stage
-	Outlet Port   // whose items leave the graph
-	Hooks  []Hook // around its stages, the outermost first
+	Outlet Port         // whose items leave the graph
+	Hooks  []Hook       // around its stages, the outermost first
+	Codec  codecs.Codec // of items that leave the process
 }
 
 // A Hook is user code around each stage of a graph. WorkOf finds the stage in ctx. Either field may be nil.
@@ -52,6 +55,8 @@ type Stage struct {
 	Epochs     int // of a source; Forever is -1
 	Local      bool
 	Policy     Policy
+	Retry      Retry
+	Restart    Restart
 
 	// Rounds are, for each output, the forks (as in Round) whose rounds are marked there, because a join below restores
 	// their order. A stage passes on the marks that it gets of those, and a fork that is Numbered makes its own.
@@ -96,16 +101,42 @@ const Forever = -1
 type Policy struct {
 	Count    int64
 	Fraction float64 // of the items finished; 0 if Count rules
+	Letters  any     // a stages.LetterSink, which is given each of them; nil: they are dropped
 }
 
-// probation is how many items a stage finishes before a fraction of failures is judged.
-const probation = 100
+// Strict reports whether the first failure is one too many: then it is the run's error itself.
+func (p Policy) Strict() bool { return p.Count == 0 && p.Fraction == 0 }
+
+// DefaultProbation is how many items are finished before a fraction of failures is judged, where nothing else is said.
+const DefaultProbation = 100
 
 // Tolerates reports whether failed items, of finished ones (those included), are within the policy. A fraction is
 // judged once probation items are finished, and when final is set.
-func (p Policy) Tolerates(failed, finished int64, final bool) bool {
+func (p Policy) Tolerates(failed, finished, probation int64, final bool) bool {
 	if p.Fraction > 0 {
 		return !final && finished < probation || float64(failed) <= p.Fraction*float64(finished)
 	}
 	return failed <= p.Count
+}
+
+// Retry says how often and when an item is tried again. Zero fields have defaults: see stages.Retry.
+type Retry struct {
+	Attempts   int
+	First, Max time.Duration
+	If         func(error) bool // user code; nil: no errors but those that are marked
+}
+
+// Most returns how many attempts at one item there may be.
+func (r Retry) Most() int {
+	if r.Attempts == 0 {
+		return MaxAttempts
+	}
+	return r.Attempts
+}
+
+// Restart says how often and when workers are replaced. Zero fields have defaults: see stages.Restart.
+type Restart struct {
+	Max                  int
+	Within, First, Pause time.Duration
+	Together             []int // stages of which the workers are replaced, too
 }

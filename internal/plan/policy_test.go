@@ -31,7 +31,7 @@ func TestAPolicyToleratesUpToItsBudget(t *testing.T) {
 		{plan.Policy{Count: 1000, Fraction: 0.1}, 200, 1000, during, false},
 	} {
 		t.Run(fmt.Sprintf("%+v with %d of %d failed, at the end %t", c.policy, c.failed, c.finished, c.final), func(t *testing.T) {
-			if got := c.policy.Tolerates(c.failed, c.finished, c.final); got != c.want {
+			if got := c.policy.Tolerates(c.failed, c.finished, plan.DefaultProbation, c.final); got != c.want {
 				t.Errorf("got %t, want %t", got, c.want)
 			}
 		})

@@ -195,9 +195,9 @@ func (s *station) judgeItem(p *parcel, o outcome) {
 	s.finished++
 	s.settle(p, plan.Failed)
 	switch {
-	case o.fatal, s.spec.Policy == (plan.Policy{}):
+	case o.fatal, s.spec.Policy.Strict():
 		s.fail(item)
-	case !s.spec.Policy.Tolerates(s.failed, s.finished, false):
+	case !s.spec.Policy.Tolerates(s.failed, s.finished, plan.DefaultProbation, false):
 		s.fail(s.overBudget(item))
 	}
 }
@@ -271,7 +271,7 @@ func (s *station) emit(p *parcel, o outcome) {
 }
 
 func (s *station) complete() {
-	if !s.spec.Policy.Tolerates(s.failed, s.finished, true) {
+	if !s.spec.Policy.Tolerates(s.failed, s.finished, plan.DefaultProbation, true) {
 		s.fail(s.overBudget(nil))
 	}
 }

@@ -225,7 +225,7 @@ func (w *walk) call(ctx context.Context, s *plan.Stage, f func(context.Context) 
 		return nil
 	}
 	at := &plan.Work{Place: plan.Place{Graph: w.graph, Stage: s}}
-	d := apart(func() { _, _, err = plan.Examine(f(plan.Bind(ctx, at))) })
+	d := apart(func() { err = plan.Examine(f(plan.Bind(ctx, at)), nil).Err })
 	if d != nil {
 		return d.error(s.Name)
 	}

@@ -33,6 +33,14 @@ type outcome struct {
 	died     bool // err cost the worker
 	spoiled  bool // but the item has had its attempt
 	fatal    bool
+	// retryable says that err is worth another attempt.
+	retryable bool
+}
+
+// blame notes an error of user code, which is asked.
+func (o *outcome) blame(err error, s *plan.Stage) {
+	what := plan.Examine(err, s.Retry.If)
+	o.err, o.fatal, o.retryable = what.Err, what.Fatal, what.Retryable
 }
 
 func newWorker(s *station) *worker {
@@ -67,7 +75,7 @@ func (a *worker) do(p *parcel) (o outcome) {
 	}
 	d := a.thread.do(func() {
 		a.kernel.Run(a.ctx, w)
-		o.fatal, _, o.err = plan.Examine(w.Err)
+		o.blame(w.Err, a.s.spec)
 	})
 	if d != nil {
 		a.rescue(d, &o)
@@ -91,7 +99,8 @@ func (a *worker) open(o *outcome) bool {
 			a.kernel = k
 			return
 		}
-		o.fatal, _, err = plan.Examine(err)
+		o.blame(err, a.s.spec)
+		err = o.err
 	})
 	switch {
 	case d != nil:
@@ -114,7 +123,7 @@ func (a *worker) rescue(d *death, o *outcome) {
 	o.died = true
 	if spoiled, ok := d.recovered.(*plan.Spoiled); ok {
 		o.spoiled = true
-		o.fatal, _, o.err = plan.Examine(spoiled.Err)
+		o.blame(spoiled.Err, a.s.spec)
 		return
 	}
 	e := d.error(a.s.spec.Name)
