@@ -14,6 +14,7 @@ func lists() house.Lists {
 		// "file variable": tables that the compiler builds and nothing writes.
 		Globals: map[string]string{
 			"stages/policy.go ErrFatal":      "a sentinel, under the name that users know",
+			"stages/policy.go ErrRetryable":  "a sentinel, under the name that users know",
 			"internal/plan/chunk.go classes": "the sizes of a pool's chunks, read only: Go has no constant arrays",
 		},
 		// "file": who may start a goroutine.
