@@ -38,7 +38,7 @@ func Pause(n int, first, most time.Duration, dice float64) time.Duration {
 
 // Limits say how often and when something may be replaced.
 type Limits struct {
-	Max    int           // deaths that count, within Within
+	Max    int // deaths that count, within Within
 	Within time.Duration
 	First  time.Duration // pause before the second replacement in a row
 	Most   time.Duration // longest pause
