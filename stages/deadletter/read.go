@@ -2,6 +2,7 @@ package deadletter
 
 import (
 	"fmt"
+	"io"
 	"iter"
 	"os"
 
@@ -10,7 +11,8 @@ import (
 
 // Read yields the letters of the file at path, in the order in which they were written; a name that ends in .msgpack says
 // how they lie there, as for File. It opens the file at the first step of each loop, and closes it with its end, so it may be
-// ranged over again.
+// ranged over again. A loop ends with the letters that were there when it began: one that tries them again may write those
+// that fail again to the same file.
 //
 // A last letter cut short is an error wrapping io.ErrUnexpectedEOF, after all whole letters. Other damage is an error that
 // names the line, or in msgpack the offset; the loop may go on behind it, and meets the letters that follow, unless the head
@@ -26,7 +28,11 @@ func Read(path string) iter.Seq2[stages.Letter, error] {
 			return
 		}
 		defer f.Close()
-		formatOf(path, maxLetterBytes).read(f, func(l stages.Letter, err error) bool {
+		var in io.Reader = f
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			in = io.LimitReader(f, info.Size())
+		}
+		formatOf(path, maxLetterBytes).read(in, func(l stages.Letter, err error) bool {
 			if err != nil {
 				return yield(stages.Letter{}, fmt.Errorf("dead letters: read %s: %w", path, err))
 			}
