@@ -7,7 +7,6 @@ import (
 	"hash/maphash"
 	"iter"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -215,38 +214,37 @@ func (g *Graph) inputs(stage int) []plan.Port {
 	return in
 }
 
-// lettersBetween returns the stages between a fork and a join that have letters.
-func (g *Graph) lettersBetween(fork int, join *plan.Stage) (entered []*plan.Stage) {
+// takeAsTheyCome has a join do without the order of a fork if letters come in between, which have no place in it. A Rejoin
+// cannot. It reports whether there are such letters.
+func (g *Graph) takeAsTheyCome(fork, join *plan.Stage) bool {
 	if len(g.entries) == 0 {
-		return nil
+		return false
 	}
+	entered := false
 	between := map[int]bool{join.Index: true}
-	for i := join.Index; i > fork; i-- {
+	for i := join.Index; i > fork.Index; i-- {
 		if !between[i] {
 			continue
 		}
 		for _, p := range g.inputs(i) {
 			between[p.Stage] = true
 		}
-		if name, entry := g.entries[i]; entry {
-			entered = append(entered, g.named(name))
+		name, entry := g.entries[i]
+		if entered = entered || entry; entry && join.Mix.How == plan.Rejoin {
+			g.fault(placeOf(g.named(name)), fmt.Sprintf("its letters cannot be run: it works on parts of the batches that %q splits, "+
+				"which %q, at line %d, puts together again, and the other parts of a letter's batch are gone", fork.Name, join.Name, join.Line))
 		}
 	}
-	slices.Reverse(entered)
-	return entered
-}
-
-// takeAsTheyCome has a join do without the order of a fork, since the letters of entered have no place in it. A Rejoin
-// cannot.
-func (g *Graph) takeAsTheyCome(fork, join *plan.Stage, entered []*plan.Stage) {
-	if join.Mix.How != plan.Rejoin {
-		join.Mix.How = plan.Arrival
-		return
+	if !entered || join.Mix.How == plan.Rejoin {
+		return entered
 	}
-	for _, s := range entered {
-		g.fault(placeOf(s), fmt.Sprintf("its letters cannot be run: it works on parts of the batches that %q splits, which %q, at line %d, "+
-			"puts together again, and the other parts of a letter's batch are gone", fork.Name, join.Name, join.Line))
+	join.Mix.How = plan.Arrival
+	for i := range between {
+		if i > fork.Index {
+			g.stages[i].Ordered = true // within each input
+		}
 	}
+	return true
 }
 
 // mixLetters changes a mixture of what are empty sources now, but for the letters: it makes no epochs of its own, and drops

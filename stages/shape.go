@@ -39,8 +39,7 @@ func (g *Graph) restoreOrders() {
 			g.fault(placeOf(s), "its inputs do not part in one place, so there is no order to restore")
 			continue
 		}
-		if entered := g.lettersBetween(fork, s); len(entered) > 0 {
-			g.takeAsTheyCome(g.stages[fork], s, entered)
+		if g.takeAsTheyCome(g.stages[fork], s) {
 			continue
 		}
 		s.Mix.Fork = fork + 1

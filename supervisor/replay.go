@@ -36,7 +36,7 @@ type deployment struct {
 // stage keep their order, as far as the stages do.
 //
 // All of it is one epoch, whatever the sources' Epochs are. The build function is called again. A merge by InputOrder with
-// letters between it and its fork has no order to restore, and merges by Arrival; a Weighted one does without EpochItems and
+// letters between it and its fork has no order to restore, and merges by Arrival, each input in its order; a Weighted one does without EpochItems and
 // UntilFirstEnd. Batches and aggregates are made of what comes: a Batch with DropLast drops, and counts as filtered, what
 // does not fill one.
 func Replay(letters iter.Seq2[stages.Letter, error]) DeployOption { return replay{letters} }

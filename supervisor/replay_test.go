@@ -131,7 +131,7 @@ func TestALetterGoesOnWhereItsItemFailed(t *testing.T) {
 		{"in the middle", [][]stages.Letter{lettersOf("hundred", 1, 2, 3)}, []string{"<101>", "<102>", "<103>"}},
 		{"in the last stage", [][]stages.Letter{lettersOf("spell", 3, 2, 1)}, []string{"<3>", "<2>", "<1>"}},
 		{"twice with the same item", [][]stages.Letter{lettersOf("spell", 1), lettersOf("spell", 1)}, []string{"<1>", "<1>"}},
-		{"upstream and downstream", [][]stages.Letter{lettersOf("spell", 1), lettersOf("ten", 1), lettersOf("hundred", 1)}, []string{"<1>", "<101>", "<111>"}},
+		{"upstream and downstream", [][]stages.Letter{lettersOf("spell", 1), lettersOf("ten", 1), lettersOf("hundred", 1)}, []string{"<101>", "<111>", "<1>"}},
 		{"nowhere", nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -204,14 +204,14 @@ func TestEveryKindOfStageTakesLetters(t *testing.T) {
 			return stages.Map(odd, "spell", spell)
 		}, lettersOf("it", 1, 2, 3), []string{"<1>", "<3>"}},
 		{"batch", func(g *stages.Graph) stages.Stream[string] {
-			return stages.Map(stages.Batch(source(g), "it", 2), "spell", printed[[]int])
+			return stages.Map(stages.Batch(source(g), "it", 2), "spell", verbatim[[]int])
 		}, lettersOf("it", 1, 2, 3), []string{"[1 2]", "[3]"}},
 		{"unbatch", func(g *stages.Graph) stages.Stream[string] {
 			return stages.Map(stages.Unbatch(stages.Batch(source(g), "batch", 2), "it"), "spell", spell)
 		}, lettersOf("it", []int{1, 2}, nil, []int{3}), []string{"<1>", "<2>", "<3>"}},
 		{"aggregate by key", func(g *stages.Graph) stages.Stream[string] {
-			odds := stages.AggregateByKey(source(g), "it", func(v int) int { return v % 2 }, func(context.Context, int) (*summer, error) {
-				return new(summer), nil
+			odds := stages.AggregateByKey(source(g), "it", func(v int) int { return v % 2 }, func(context.Context, int) (*adder, error) {
+				return new(adder), nil
 			})
 			return stages.Map(odds, "spell", spell)
 		}, lettersOf("it", 1, 2, 3, 4, 5), []string{"<6>", "<9>"}},
@@ -220,7 +220,7 @@ func TestEveryKindOfStageTakesLetters(t *testing.T) {
 			return stages.Map(stages.Merge("both", stages.InputOrder{}, both[0], stages.Map(both[1], "ten", plus(10))), "spell", spell)
 		}, lettersOf("it", 1, 2, 3, 4), []string{"<11>", "<13>", "<2>", "<4>"}},
 		{"route of batches", func(g *stages.Graph) stages.Stream[string] {
-			return stages.Map(dealt(g, source(g)), "spell", printed[[]int])
+			return stages.Map(dealt(g, source(g)), "spell", verbatim[[]int])
 		}, lettersOf("it", []int{1, 2, 3}, []int{4}), []string{"[1 2 3]", "[4]"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -231,17 +231,17 @@ func TestEveryKindOfStageTakesLetters(t *testing.T) {
 	}
 }
 
-func printed[T any](_ context.Context, v T) (string, error) { return fmt.Sprint(v), nil }
+func verbatim[T any](_ context.Context, v T) (string, error) { return fmt.Sprint(v), nil }
 
-// A summer adds up what it is given, until the end.
-type summer struct{ sum, n int }
+// A adder adds up what it is given, until the end.
+type adder struct{ sum, n int }
 
-func (s *summer) Process(_ context.Context, v int, _ func(int) bool) error {
+func (s *adder) Process(_ context.Context, v int, _ func(int) bool) error {
 	s.sum, s.n = s.sum+v, s.n+1
 	return nil
 }
-func (s *summer) Held() int { return s.n }
-func (s *summer) Flush(_ context.Context, emit func(int) bool) error {
+func (s *adder) Held() int { return s.n }
+func (s *adder) Flush(_ context.Context, emit func(int) bool) error {
 	emit(s.sum)
 	s.sum, s.n = 0, 0
 	return nil
