@@ -17,7 +17,8 @@ type Definition[Cfg, Out any] struct {
 }
 
 // Define names a pipeline. Nothing runs: build is called by With, and again in every process that hosts a part of the
-// pipeline, with an equal Config. See the package comment for what build must not depend on.
+// pipeline, with an equal Config, and by a deployment with supervisor.Replay. See the package comment for what build must
+// not depend on.
 //
 // The name is how processes speak of the pipeline; it must be unique among those given to supervisor.Main.
 func Define[Cfg, Out any](name string, build func(g *Graph, cfg Cfg) Stream[Out]) *Definition[Cfg, Out] {

@@ -55,10 +55,10 @@ func (s *seen) add(l *Letter) {
 	s.hash.Write(l.Payload)
 }
 
-// mostRefused is how many letters Replaying refuses before it has seen enough.
+// mostRefused is how many kinds of wrong letters survey tells.
 const mostRefused = 8
 
-// survey goes through the letters.
+// survey goes through the letters, and refuses those that cannot be run: the first of each kind is told.
 func survey(ctx context.Context, g *plan.Graph, letters iter.Seq2[Letter, error]) (*replay, error) {
 	r := &replay{letters: letters, seed: maphash.MakeSeed(), of: map[string]*seen{}, names: map[string]bool{}}
 	stages := map[string]*plan.Stage{}
@@ -66,6 +66,7 @@ func survey(ctx context.Context, g *plan.Graph, letters iter.Seq2[Letter, error]
 		r.names[s.Name], stages[s.Name] = true, s
 	}
 	var refused []error
+	told := map[string]bool{}
 	n := 0
 	for l, err := range letters {
 		switch {
@@ -76,10 +77,16 @@ func survey(ctx context.Context, g *plan.Graph, letters iter.Seq2[Letter, error]
 		}
 		n++
 		if why := unfit(g, stages[l.Stage], &l); why != "" {
-			refused = append(refused, fmt.Errorf("stages: replay: letter %d, of item %v, which failed in stage %q: %s", n, l.Item, l.Stage, why))
+			why = fmt.Sprintf("which failed in stage %q: %s", l.Stage, why)
+			if told[why] {
+				continue
+			}
 			if len(refused) == mostRefused {
+				refused = append(refused, errors.New("stages: replay: and others"))
 				break
 			}
+			told[why] = true
+			refused = append(refused, fmt.Errorf("stages: replay: letter %d, of item %v, %s", n, l.Item, why))
 			continue
 		}
 		s := r.of[l.Stage]

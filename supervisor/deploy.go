@@ -15,7 +15,7 @@ import (
 )
 
 // Deploy starts p at a placement; nil means InProcess{}. It returns when all stages are there, whether or not they have done
-// anything yet, or with an error and nothing left behind. It does not wait for user code.
+// anything yet, or with an error and nothing left behind. It does not wait for user code, but for the letters of a Replay.
 //
 // ctx is the run's: when it ends, the run stops, as by Stop. Its values are seen by user code.
 //
