@@ -131,6 +131,9 @@ func workplaces(g *plan.Graph) string {
 	return strings.Join(names, ", ")
 }
 
+// lettersAhead is how many letters may be decoded before they are wanted: few, since nobody knows how large they are.
+const lettersAhead = 16
+
 // withLetters returns what the stage of a draft takes: in, and the letters that it has, if there are any.
 func withLetters[T any](in Stream[T], d *draft) Stream[T] {
 	g, name := in.g, d.Name
@@ -144,7 +147,7 @@ func withLetters[T any](in Stream[T], d *draft) Stream[T] {
 	from := Origin[T]{local: true, open: func(ctx context.Context, at Position) iter.Seq2[T, error] {
 		return func(yield func(T, error) bool) { decodeLetters(ctx, g, name, at.Index, yield) }
 	}}
-	letters := source(g, g.replay.name(name, "letters"), from)
+	letters := source(g, g.replay.name(name, "letters"), from, Buffer(lettersAhead))
 	all := Merge(g.replay.name(name, "with letters"), Arrival{}, in, letters)
 	g.entries[all.port.Stage] = name
 	return all
@@ -194,9 +197,11 @@ func decodeLetters[T any](ctx context.Context, g *Graph, stage string, skip int6
 	switch {
 	case ctx.Err() != nil:
 	case got.count < want.count:
-		yield(none, Fatal(fmt.Errorf("letters of stage %q: %d have come, and there were %d before: they must be the same each time", stage, got.count, want.count)))
+		yield(none, Fatal(fmt.Errorf("letters of stage %q: %d have come, and there were %d before: they must be the same each time",
+			stage, got.count, want.count)))
 	case got.hash.Sum64() != want.hash.Sum64():
-		yield(none, Fatal(fmt.Errorf("letters of stage %q: the %d that have come are not those that there were before: they must be the same each time", stage, got.count)))
+		yield(none, Fatal(fmt.Errorf("letters of stage %q: the %d that have come are not those that there were before: they must be the same each time",
+			stage, got.count)))
 	}
 }
 

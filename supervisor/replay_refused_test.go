@@ -185,7 +185,7 @@ func mailbag(n int, passed *atomic.Int64) iter.Seq2[stages.Letter, error] {
 }
 
 func TestLettersAreReadAsFastAsTheyAreTaken(t *testing.T) {
-	const n, most = 100_000, 20_000 // windows of some stages, of about a thousand places each
+	const n, most = 100_000, 1000
 	synctest.Test(t, func(t *testing.T) {
 		var passed atomic.Int64
 		run, err := supervisor.Deploy(t.Context(), supervisor.New(supervisor.Config{}), steps(t), nil, supervisor.Replay(mailbag(n, &passed)))
