@@ -161,7 +161,7 @@ func (s *stage) dropItem(p *piece) {
 	s.stats.filtered.Add(1)
 	if p.replays == 0 {
 		s.stats.finished.Add(1)
-		s.record.Progress()
+		s.progress(p)
 	}
 	s.settle(p, plan.Filtered)
 	s.pass(p)

@@ -31,8 +31,8 @@ func (s *stage) returned(p *piece) {
 		}
 	}
 	if n > 0 && p.replays == 0 || len(p.gone) > 0 {
-		s.record.Progress()
-		h.inARow, s.flushFails = 0, 0
+		s.progress(p)
+		s.flushFails = 0
 	}
 	if s.spec.OneByOne() && (p.err != nil || p.from < p.to) {
 		s.revoke(p.worker) // what waited behind it must not overtake it

@@ -70,6 +70,12 @@ func (s *stage) mourn(p *piece, err error) bool {
 	return true
 }
 
+// progress notes that an item of p is finished.
+func (s *stage) progress(p *piece) {
+	s.record.Progress()
+	s.workers[p.worker].inARow = 0
+}
+
 // replaceWorker gives the worker that died at a piece, which has been judged, a new incarnation.
 func (s *stage) replaceWorker(w int, cause error) {
 	if s.aborted || s.over {
