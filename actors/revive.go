@@ -237,7 +237,8 @@ func (s *stage) abandon(p *piece, w *plan.Work) {
 	p.lot.read = true
 	s.run.settle(own.Tally)
 	s.run.event(Hung{Err: hung})
-	hanging := s.stats.hanging.Add(1)
+	s.stats.hanging.Add(1)
+	p.hung = true
 
 	s.revoke(i)
 	s.forget(h.pid)
@@ -245,12 +246,16 @@ func (s *stage) abandon(p *piece, w *plan.Work) {
 	if s.returned(p); s.aborted {
 		return
 	}
-	if most := int64(max(s.spec.Mailbox, 2)); hanging >= most {
-		s.doom(p, fmt.Errorf("stage %q: %d functions do not return, which is all that there may be: %w", s.spec.Name, hanging, hung))
-		return
-	}
 	s.bereave(i, hung)
 	s.spawn(i)
+}
+
+// mostHanging is how many functions of the stage may hang at a time before the run fails: as many as it has workers, and
+// one that is replaced if there is only one.
+func (s *stage) mostHanging() int64 { return int64(max(s.spec.Mailbox, 2)) }
+
+func (s *stage) allHang(err error) error {
+	return fmt.Errorf("stage %q: %d functions do not return, which is one too many: %w", s.spec.Name, s.stats.hanging.Load(), err)
 }
 
 // forget lets go of a child that does not answer: its actor is not waited for when the stage ends.
