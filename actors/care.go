@@ -3,6 +3,7 @@ package actors
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -110,7 +111,7 @@ const (
 // again hands a piece out again, after a pause. In a stage with several workers, what lies behind its item does not wait.
 func (s *stage) again(p *piece, pause time.Duration) {
 	if pause <= 0 {
-		s.lost = append(s.lost, p)
+		s.lost = slices.Insert(s.lost, 0, p) // others may wait for it
 		return
 	}
 	s.detach(p)
@@ -123,7 +124,7 @@ func (s *stage) again(p *piece, pause time.Duration) {
 func (s *stage) wake(p *piece) {
 	p.waits = false
 	s.asleep--
-	s.lost = append(s.lost, p)
+	s.lost = slices.Insert(s.lost, 0, p)
 	if s.spec.OneByOne() || s.spec.Streaming {
 		s.relist()
 	}

@@ -52,6 +52,9 @@ func tooManyRestarts(stage string, r *restart.Record) error {
 // could not be.
 func (s *stage) mourn(p *piece, err error) bool {
 	h := &s.workers[p.worker]
+	if s.undecided(p) {
+		return true
+	}
 	now, dice := s.run.clock(), rand.Float64()
 	if p.deaths == s.deaths {
 		pause, again := s.record.Died(now, err, p.unopened, dice)
@@ -68,6 +71,14 @@ func (s *stage) mourn(p *piece, err error) bool {
 		h.rest = max(s.notBefore-now, 0)
 	}
 	return true
+}
+
+// undecided reports whether it does not count that a worker has died at p: it was the first attempt at an item, and
+// the second will tell. Where several workers are at it, deaths at one fresh item after the other are not deaths in a row: each of
+// the items that cost them is on its way to somebody else.
+func (s *stage) undecided(p *piece) bool {
+	several := !s.spec.OneByOne() && s.limits.Max > 0
+	return several && p.attempt == 0 && p.retryable && s.spec.Retry.Most() > 1 && !p.unopened && !p.flushing && !p.unsure
 }
 
 // progress notes that an item of p is finished.

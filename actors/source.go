@@ -271,7 +271,6 @@ func (s *source) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child
 		s.record.Progress()
 		s.died = at
 	}
-	s.stats.restarts.Add(1)
 	pause, again := s.record.Died(s.run.clock(), m.died, false, rand.Float64())
 	if !again {
 		s.failure = tooManyRestarts(s.spec.Name, s.record)
@@ -280,6 +279,7 @@ func (s *source) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child
 		return
 	}
 	s.lives++
+	s.stats.restarts.Add(1)
 	s.run.event(Restarted{Stage: s.spec.Name, Lives: s.lives, Err: m.died, Retry: pause})
 	for _, i := range s.spec.Restart.Together {
 		s.run.send(s.run.pidOf(i), &renew{with: s.spec.Name})
