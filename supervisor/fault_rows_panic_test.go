@@ -173,7 +173,7 @@ func checkPoison(t *testing.T, r played[int], name string, k kind, policy string
 	if !errors.As(failures[0], &p) || p.Value != fmt.Sprintf("poison %d", at) || p.Stage != "f" || p.Item != failures[0].Item || !strings.Contains(p.Stack, "fault_rows_panic_test.go") {
 		t.Errorf("got %+v", p)
 	}
-	if e := told[supervisor.ItemFailed](r.events); len(e) != 1 || e[0].Err != failures[0] || e[0].Budget != 1 {
+	if e := told[supervisor.ItemFailed](r.events); len(e) != 1 || e[0].Err != failures[0] || e[0].Failures != 1 {
 		t.Errorf("told %v", e)
 	}
 	if policy == "fail" {
@@ -254,7 +254,7 @@ func TestF03ABudgetOfTenIsSpentAtTheEleventhFailure(t *testing.T) {
 				}
 				budgets := []int64{}
 				for _, e := range told[supervisor.ItemFailed](r.events) {
-					budgets = append(budgets, e.Budget)
+					budgets = append(budgets, e.Failures)
 				}
 				if !slices.Equal(budgets, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}) {
 					t.Errorf("the budget was told to be %v", budgets)
