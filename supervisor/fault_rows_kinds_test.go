@@ -15,14 +15,18 @@ type harm struct {
 	open    func()
 	workers int
 	policy  stages.AnyOption
+	more    []stages.Option // for kinds that take them
 }
 
 func (h *harm) options() []stages.Option {
-	return []stages.Option{stages.Mailbox(h.workers), stages.Ordered, h.policy}
+	return append([]stages.Option{stages.Mailbox(h.workers), stages.Ordered, h.policy}, h.more...)
 }
 
 func (h *harm) flat(more ...stages.FlatMapOption) []stages.FlatMapOption {
-	return append(more, stages.Mailbox(h.workers), stages.Ordered, h.policy)
+	for _, o := range h.options() {
+		more = append(more, o)
+	}
+	return more
 }
 
 func (h *harm) pass(ctx context.Context, v int) (int, error) { return v, h.at(ctx, v) }
