@@ -135,7 +135,11 @@ func checkHung(t *testing.T, r played[int], name string, k kind, policy string, 
 
 // As many functions that hang as there are workers, and two where there is one, are the end: what is wrong is not the items.
 func TestF08FunctionsThatAllHangFailTheRun(t *testing.T) {
-	for workers, most := range map[int]int{1: 2, 2: 2, 4: 4} {
+	for _, c := range []struct {
+		workers, most int
+		order         stages.Order
+	}{{1, 2, stages.Ordered}, {2, 2, stages.Ordered}, {2, 2, stages.Unordered}, {4, 4, stages.Ordered}, {4, 4, stages.Unordered}} {
+		workers, most := c.workers, c.most
 		synctest.Test(t, func(t *testing.T) {
 			release := make(chan bool)
 			begun := time.Now()
@@ -143,7 +147,7 @@ func TestF08FunctionsThatAllHangFailTheRun(t *testing.T) {
 				return stages.Map(stages.Source(g, "ints", ints(100)), "f", func(_ context.Context, v int) (int, error) {
 					hangs(release)
 					return v, nil
-				}, stages.Mailbox(workers), stages.Timeout(time.Second), stages.OnError(stages.Skip(100)))
+				}, stages.Mailbox(workers), c.order, stages.Timeout(time.Second), stages.OnError(stages.Skip(100)))
 			}), nil)
 			if err != nil {
 				t.Fatal(err)
