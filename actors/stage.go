@@ -77,12 +77,12 @@ type hand struct {
 	door  *door
 	lives int // incarnations, the present one included
 
-	inARow int           // deaths since it has finished an item
-	rest   time.Duration // before it is replaced
-	opened   bool // it has its state
-	dead     bool // its actor waits for a new incarnation
-	resting  bool // it is given one later
-	retiring bool // it is to end its state
+	inARow   int           // deaths since it has finished an item
+	rest     time.Duration // before it is replaced
+	opened   bool          // it has its state
+	dead     bool          // its actor waits for a new incarnation
+	resting  bool          // it is given one later
+	retiring bool          // it is to end its state
 }
 
 // away reports whether nothing may be given to the worker.
