@@ -32,7 +32,7 @@ func (s *stage) returned(p *piece) {
 	}
 	if n > 0 && p.replays == 0 || len(p.gone) > 0 {
 		s.record.Progress()
-		s.flushFails = 0
+		h.inARow, s.flushFails = 0, 0
 	}
 	if s.spec.OneByOne() && (p.err != nil || p.from < p.to) {
 		s.revoke(p.worker) // what waited behind it must not overtake it

@@ -47,16 +47,25 @@ func tooManyRestarts(stage string, r *restart.Record) error {
 // mourn notes that a worker has died at p, and reports whether it may be replaced. Workers that were at work when the last
 // death was noted die of the same thing, as when a server that all of them use is gone: that is one death, not many in a
 // row.
+//
+// How long a worker rests is its own affair: others may be at work all the time. But none is opened while one rests that
+// could not be.
 func (s *stage) mourn(p *piece, err error) bool {
-	now := s.run.clock()
+	h := &s.workers[p.worker]
+	now, dice := s.run.clock(), rand.Float64()
 	if p.deaths == s.deaths {
-		pause, again := s.record.Died(now, err, p.unopened, rand.Float64())
+		pause, again := s.record.Died(now, err, p.unopened, dice)
 		if !again {
 			return false
 		}
-		s.deaths++
-		s.shut = p.unopened
-		s.notBefore = now + pause
+		if s.deaths++; p.unopened {
+			s.shut, s.notBefore = true, now+pause
+		}
+	}
+	h.inARow++
+	h.rest = restart.Pause(h.inARow-1, s.limits.First, s.limits.Most, dice)
+	if p.unopened {
+		h.rest = max(s.notBefore-now, 0)
 	}
 	return true
 }
@@ -82,11 +91,11 @@ func (s *stage) bereave(w int, cause error) {
 	}
 	h.opened = false
 	h.lives++
-	pause := max(s.notBefore-s.run.clock(), 0)
-	s.run.event(Restarted{Stage: s.spec.Name, Worker: w, Lives: h.lives, Err: cause, Retry: pause})
-	if h.resting = pause > 0; h.resting {
-		s.after(pause, alarm{worker: w})
+	s.run.event(Restarted{Stage: s.spec.Name, Worker: w, Lives: h.lives, Err: cause, Retry: h.rest})
+	if h.resting = h.rest > 0; h.resting {
+		s.after(h.rest, alarm{worker: w})
 	}
+	h.rest = 0
 	for _, i := range s.spec.Restart.Together {
 		s.run.send(s.run.pidOf(i), &renew{with: s.spec.Name})
 	}
