@@ -77,19 +77,19 @@ type hand struct {
 	door  *door
 	lives int // incarnations, the present one included
 
-	inARow int           // deaths since it has finished an item
-	rest   time.Duration // before it is replaced
-	opened   bool // it has its state
-	dead     bool // its actor waits for a new incarnation
-	resting  bool // it is given one later
-	retiring bool // it is to end its state
+	inARow   int           // deaths since it has finished an item
+	rest     time.Duration // before it is replaced
+	opened   bool          // it has its state
+	dead     bool          // its actor waits for a new incarnation
+	resting  bool          // it is given one later
+	retiring bool          // it is to end its state
 }
 
 // away reports whether nothing may be given to the worker.
 func (h *hand) away() bool { return h.resting || h.retiring }
 
 func newStage(r *Run, s *plan.Stage, box *mailbox, in *edge, outs []outbox) *stage {
-	a := &stage{run: r, spec: s, stats: r.stats[s.Index], box: box, in: in, outs: outs, limits: limitsOf(s.Restart)}
+	a := &stage{run: r, spec: s, stats: r.stats[s.Index], box: box, in: in, outs: outs, limits: s.Restart.Limits()}
 	a.record = restart.New(a.limits)
 	a.win = newWindow(s.Window(), r.clock)
 	in.limit.Store(a.win.granted)
