@@ -9,7 +9,6 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/weirflow/weir/internal/plan"
-	"github.com/weirflow/weir/internal/restart"
 	"github.com/weirflow/weir/stages"
 )
 
@@ -87,26 +86,8 @@ func (s *stage) judgeItem(p *piece, err error) {
 
 // pause is how long an item waits that has failed so many times.
 func (s *stage) pause(failed int, panicked bool) time.Duration {
-	first, most := s.spec.Retry.First, s.spec.Retry.Max
-	if first == 0 {
-		first = firstPause
-	}
-	if most == 0 {
-		most = mostRetryPause
-	}
-	if panicked {
-		failed-- // its second attempt is immediate
-	}
-	return restart.Pause(failed, first, most, rand.Float64())
+	return s.spec.Retry.Pause(failed, panicked, rand.Float64())
 }
-
-// Defaults of stages.Retry and stages.Restart.
-const (
-	firstPause       = 100 * time.Millisecond
-	mostRetryPause   = 10 * time.Second
-	mostRestartPause = 5 * time.Second
-	restartWithin    = time.Minute
-)
 
 // again hands a piece out again, after a pause. In a stage with several workers, what lies behind its item does not wait.
 func (s *stage) again(p *piece, pause time.Duration) {

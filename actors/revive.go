@@ -14,34 +14,10 @@ import (
 
 // Workers die and are replaced: at once, or after a pause, or together with those of another stage.
 
-// limitsOf are the limits of a stage's restarts.
-func limitsOf(r plan.Restart) restart.Limits {
-	l := restart.Limits{Max: r.Max, Within: r.Within, First: r.First, Most: r.Pause, InARow: plan.MaxInARow}
-	switch {
-	case l.Max == 0:
-		l.Max = plan.MaxInARow
-	case l.Max < 0:
-		l.Max = 0
-	}
-	if l.Within == 0 {
-		l.Within = restartWithin
-	}
-	if l.First == 0 {
-		l.First = firstPause
-	}
-	if l.Most == 0 {
-		l.Most = mostRestartPause
-	}
-	return l
-}
-
-// lastCauses is how many causes a RestartError has besides the first.
-const lastCauses = 8
-
 func (s *stage) tooMany() error { return tooManyRestarts(s.spec.Name, s.record) }
 
 func tooManyRestarts(stage string, r *restart.Record) error {
-	return &stages.RestartError{Stage: stage, Restarts: r.Counted() - 1, Causes: r.Causes(lastCauses)}
+	return &stages.RestartError{Stage: stage, Restarts: r.Counted() - 1, Causes: r.Causes(plan.LastCauses)}
 }
 
 // mourn notes that a worker has died at p, and reports whether it may be replaced. Workers that were at work when the last

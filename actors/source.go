@@ -79,7 +79,7 @@ type source struct {
 const maxTake = 512
 
 func newSource(r *Run, s *plan.Stage, box *mailbox, t *tap, out outbox) *source {
-	a := &source{run: r, spec: s, stats: r.stats[s.Index], box: box, tap: t, outbox: out, died: -1, lives: 1, record: restart.New(limitsOf(s.Restart))}
+	a := &source{run: r, spec: s, stats: r.stats[s.Index], box: box, tap: t, outbox: out, died: -1, lives: 1, record: restart.New(s.Restart.Limits())}
 	a.outbox.left = func(int) {}
 	a.feed = s.Feed()
 	a.win = newWindow(s.RingWindow(), r.clock)
