@@ -42,8 +42,6 @@ func (s *stage) judge(p *piece) {
 	switch {
 	case err == plan.ErrDropped:
 		s.dropItem(p)
-	case p.hung && s.stats.hanging.Load() >= s.mostHanging():
-		s.doom(p, s.allHang(err))
 	case p.unopened && p.fatal:
 		s.doom(p, fmt.Errorf("stage %q: %w", s.spec.Name, err))
 	case p.died && !p.spoiled && !s.mourn(p, err):
@@ -135,6 +133,9 @@ func (s *stage) failedForGood(p *piece, item *stages.ItemError, letter bool) {
 		return
 	case !s.within(false):
 		s.doom(p, s.stats.overBudget(s.spec.Name, item))
+		return
+	case p.hung && s.stats.hanging.Load() >= s.mostHanging():
+		s.doom(p, s.allHang(item))
 		return
 	}
 	s.pass(p)
