@@ -14,6 +14,7 @@ func layers() map[string][]string {
 		".ci":              {},
 		"codecs":           {},
 		"internal/house":   {},
+		"internal/history": {}, // for tests
 		"internal/restart": {},
 		"internal/plan":    {"codecs"},
 		"internal/wire":    {"codecs"},
