@@ -75,7 +75,7 @@ func (c *checker) failures() {
 		}
 		last, bad := Finished, 0
 		for _, b := range calls {
-			if o, ok := c.outcome(b); ok && !o.good() && o != Canceled {
+			if o, ok := c.outcome(b); ok && o.Bad() {
 				bad++
 				last = o
 			}
@@ -84,7 +84,7 @@ func (c *checker) failures() {
 		switch {
 		case !ok || o.good():
 			c.say(Invented, "item %v failed at stage %q, the last call of which did not", e.Key, s.Name)
-		case last != Errored && bad < s.Attempts:
+		case last != Errored && last != Abandoned && bad < s.Attempts:
 			c.say(Invented, "item %v failed at stage %q after %d attempts, want %d", e.Key, s.Name, bad, s.Attempts)
 		}
 	}

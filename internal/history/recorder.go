@@ -32,8 +32,10 @@ const (
 	Abandoned                // it ignores its context, and is not waited for any more; its goroutine may go on
 )
 
-// good reports whether nobody needs to try again.
-func (o Outcome) good() bool { return o <= Dropped }
+// Bad reports whether it is an end after which somebody must try again, or give up.
+func (o Outcome) Bad() bool { return o > Canceled }
+
+func (o Outcome) good() bool { return o < Canceled }
 
 // A Worker says who made a call.
 type Worker struct{ Worker, Incarnation, Attempt int }
