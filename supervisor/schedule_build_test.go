@@ -114,7 +114,7 @@ type turn struct {
 	trial  *trial
 	work *work
 	load load
-	ctx  context.Context
+	ctx  context.Context // of the call
 	goes fault
 	over bool
 }
