@@ -6,17 +6,20 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"github.com/weirflow/weir/internal/plan"
 )
 
 // The description of a graph adds up what plan says; the windows are what holds.
 func TestWindowsAreAsLargeAsTheDescriptionSays(t *testing.T) {
+	system := actor.NewActorSystem()
 	for _, mailbox := range []int{1, 4, 100} {
 		for _, held := range []int{0, 32} {
 			for _, buffer := range []int{plan.Flow, 0, 3, 8, 100, 5000} {
 				t.Run(fmt.Sprint(mailbox, held, buffer), func(t *testing.T) {
 					s := &plan.Stage{Mailbox: mailbox, MaxHeld: held, Buffer: buffer, Item: reflect.TypeFor[int]()}
-					r := &Run{graph: &plan.Graph{Stages: []*plan.Stage{s}}, stats: []*stageStats{{}}}
+					r := &Run{sys: system, ctx: t.Context(), graph: &plan.Graph{Stages: []*plan.Stage{s}}, stats: []*stageStats{{}}}
 					in := &edge{}
 					if w := newStage(r, s, nil, in, []outbox{{}}).win; w.most != s.Window().Most() || w.size > w.most {
 						t.Errorf("a stage: at most %d, at first %d, described as %d", w.most, w.size, s.Window().Most())
@@ -25,7 +28,7 @@ func TestWindowsAreAsLargeAsTheDescriptionSays(t *testing.T) {
 						t.Errorf("an outlet: at most %d, at first %d, described as %d", w.most, w.size, r.graph.OutletWindow().Most())
 					}
 					s.Feed = func() plan.Feed { return noFeed{} }
-					if w := newSource(r, s, nil, newTap(t.Context()), outbox{}).win; w.most != s.Ring() || w.size > w.most || s.Ring() > s.RingSize() {
+					if w := newSource(r, s, nil, newTap(r, 0), outbox{}).win; w.most != s.Ring() || w.size > w.most || s.Ring() > s.RingSize() {
 						t.Errorf("a source: at most %d, at first %d, described as %d of %d", w.most, w.size, s.Ring(), s.RingSize())
 					}
 				})

@@ -2,14 +2,17 @@ package actors
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/restart"
 	"github.com/weirflow/weir/stages"
 )
 
-// Care: workers die and are replaced, items are tried again, or fail for good.
+// Care: items are tried again, or fail for good. What becomes of the workers is in revive.go.
 
 // HandleFailure is protoactor's door for supervision; it runs in the stage's goroutine. The piece of the dead
 // incarnation comes as message: it is in the ledger, and complete up to the item that cost the worker.
@@ -28,20 +31,6 @@ func (s *stage) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, _ *act
 	s.cx.Send(s.self, p)
 }
 
-// replaceWorker gives the worker that died at p, which has been judged, a new incarnation.
-func (s *stage) replaceWorker(p *piece, cause error) {
-	if s.aborted || s.over {
-		return // it stays as it is until the run stops: a second Stop would be a dead letter
-	}
-	s.stats.restarts.Add(1)
-	s.revoke(p.worker) // what waited behind it is handed out anew
-	if s.spec.Holds {
-		s.restore()
-	}
-	s.run.event(Restarted{Stage: s.spec.Name, Worker: p.worker, Err: cause})
-	s.sup.RestartChildren(s.workers[p.worker].pid)
-}
-
 // judge decides what becomes of the item at which a piece has failed, or of its flush.
 func (s *stage) judge(p *piece) {
 	err := p.err
@@ -50,19 +39,14 @@ func (s *stage) judge(p *piece) {
 		s.lost = append(s.lost, p) // the function was told to end: this says nothing about the item
 		return
 	}
-	if p.died && !p.spoiled {
-		s.inARow++
-	}
 	switch {
 	case err == plan.ErrDropped:
 		s.dropItem(p)
-	case p.died && s.inARow > plan.MaxInARow:
-		s.doom(p, fmt.Errorf("stage %q: %d workers lost in a row: %w", s.spec.Name, s.inARow, err))
+	case p.unopened && p.fatal:
+		s.doom(p, fmt.Errorf("stage %q: %w", s.spec.Name, err))
+	case p.died && !p.spoiled && !s.mourn(p, err):
+		s.doom(p, s.tooMany())
 	case p.unopened:
-		if p.fatal {
-			s.doom(p, fmt.Errorf("stage %q: %w", s.spec.Name, err))
-			return
-		}
 		s.lost = append(s.lost, p)
 	case p.flushing:
 		s.judgeFlush(p, err)
@@ -75,7 +59,7 @@ func (s *stage) judge(p *piece) {
 
 func (s *stage) judgeFlush(p *piece, err error) {
 	if s.flushFails++; p.died && s.flushFails < plan.MaxAttempts {
-		s.lost = append(s.lost, p)
+		s.again(p, s.pause(s.flushFails, true))
 		return
 	}
 	s.doom(p, fmt.Errorf("stage %q: flush: %w", s.spec.Name, err))
@@ -83,23 +67,89 @@ func (s *stage) judgeFlush(p *piece, err error) {
 
 func (s *stage) judgeItem(p *piece, err error) {
 	p.attempt++
-	if p.died && !p.spoiled && p.attempt < plan.MaxAttempts {
+	if p.retryable && p.attempt < s.spec.Retry.Most() {
+		pause := s.pause(p.attempt, p.died && !p.spoiled)
 		s.stats.retries.Add(1)
-		s.run.event(Retried{Stage: s.spec.Name, Item: s.itemID(p), Attempt: p.attempt, Err: err})
-		s.lost = append(s.lost, p)
+		s.run.event(Retried{Stage: s.spec.Name, Item: s.itemID(p), Attempt: p.attempt, Err: err, Retry: pause})
+		s.again(p, pause)
 		return
 	}
 	item := &stages.ItemError{Stage: s.spec.Name, Item: s.itemID(p), Attempts: p.attempt, Err: err}
+	if s.spec.Policy.Letters != nil && !p.fatal {
+		s.bury(p, item)
+		return
+	}
+	s.failedForGood(p, item, false)
+}
+
+// pause is how long an item waits that has failed so many times.
+func (s *stage) pause(failed int, panicked bool) time.Duration {
+	first, most := s.spec.Retry.First, s.spec.Retry.Max
+	if first == 0 {
+		first = firstPause
+	}
+	if most == 0 {
+		most = mostRetryPause
+	}
+	if panicked {
+		failed-- // its second attempt is immediate
+	}
+	return restart.Pause(failed, first, most, rand.Float64())
+}
+
+// Defaults of stages.Retry and stages.Restart.
+const (
+	firstPause       = 100 * time.Millisecond
+	mostRetryPause   = 10 * time.Second
+	mostRestartPause = 5 * time.Second
+	restartWithin    = time.Minute
+)
+
+// again hands a piece out again, after a pause. In a stage with several workers, what lies behind its item does not wait.
+func (s *stage) again(p *piece, pause time.Duration) {
+	if pause <= 0 {
+		s.lost = append(s.lost, p)
+		return
+	}
+	s.detach(p)
+	p.waits = true
+	s.asleep++
+	s.after(pause, alarm{piece: p})
+}
+
+// wake ends the pause of a piece.
+func (s *stage) wake(p *piece) {
+	p.waits = false
+	s.asleep--
+	s.lost = append(s.lost, p)
+	if s.spec.OneByOne() || s.spec.Streaming {
+		s.relist()
+	}
+}
+
+// detach leaves a piece with the item at which it stands, and makes what lies behind it one of the lost; but not where items
+// are worked on in order, or where workers wait for their parts' turn.
+func (s *stage) detach(p *piece) {
+	if p.items() > 1 && !s.spec.OneByOne() {
+		s.lost = append(s.lost, s.split(p, 1))
+	}
+}
+
+// failedForGood notes that the item at which a piece stands has failed for good, and goes on behind it.
+func (s *stage) failedForGood(p *piece, item *stages.ItemError, letter bool) {
 	failed := s.stats.failed.Add(1)
 	s.stats.finished.Add(1)
+	if letter {
+		s.stats.letters.Add(1)
+	}
 	p.stops = s.stops(p) // behind settle, what it was made of may be gone
 	s.settle(p, plan.Failed)
-	s.run.event(Failed{Err: item, Budget: failed})
+	s.run.event(Failed{Err: item, Letter: letter, Failures: failed})
 	switch {
 	case p.fatal, s.spec.Policy.Strict():
 		s.doom(p, item)
 		return
-	case !s.stats.within(s.spec.Policy, false):
+	case !s.within(false):
 		s.doom(p, s.stats.overBudget(s.spec.Name, item))
 		return
 	}
@@ -111,7 +161,7 @@ func (s *stage) dropItem(p *piece) {
 	s.stats.filtered.Add(1)
 	if p.replays == 0 {
 		s.stats.finished.Add(1)
-		s.inARow = 0
+		s.record.Progress()
 	}
 	s.settle(p, plan.Filtered)
 	s.pass(p)
@@ -141,12 +191,16 @@ func (s *stage) settle(p *piece, fate plan.Fate) {
 	} else {
 		t.Settle(&p.lot.chunk.Head().IDs, p.from, p.from+1, fate)
 	}
-	s.run.account.Add(&t)
+	s.run.settle(&t)
 }
 
-// within reports whether the failures so far, or final ones, are within p.
-func (st *stageStats) within(p plan.Policy, final bool) bool {
-	return p.Tolerates(st.failed.Load(), st.finished.Load(), plan.DefaultProbation, final)
+// within reports whether the failures so far, or final ones, are within the stage's policy.
+func (s *stage) within(final bool) bool {
+	return s.stats.within(s.spec.Policy, s.run.cfg.Probation, final)
+}
+
+func (st *stageStats) within(p plan.Policy, probation int64, final bool) bool {
+	return p.Tolerates(st.failed.Load(), st.finished.Load(), probation, final)
 }
 
 // overBudget is the error of a stage that has failed too often; last is the item that was one too many, or nil when the

@@ -120,8 +120,8 @@ func (a *picker) Receive(c actor.Context) {
 	case *actor.Started:
 		var ctx context.Context
 		ctx, a.cancel = context.WithCancel(a.m.run.ctx)
-		a.ctx = a.m.run.label(ctx, a.m.spec.Name, 0)
-		a.job = a.m.run.jobs.enter(a.m.spec.Name, 0)
+		a.ctx = a.m.run.label(ctx, a.m.spec.Name, 0, 1)
+		a.job = a.m.run.jobs.enter(a.m.spec.Name, 0, 1)
 	case *actor.Restarting, *actor.Stopping:
 		a.cancel()
 		a.m.run.jobs.leave(a.job)

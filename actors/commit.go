@@ -6,7 +6,10 @@ import (
 
 // returned takes a piece back from its worker.
 func (s *stage) returned(p *piece) {
-	s.workers[p.worker].depth--
+	h := &s.workers[p.worker]
+	if h.depth--; p.died {
+		h.dead = true
+	}
 	if s.aborted || s.over {
 		if p.out != nil {
 			p.out.Free()
@@ -14,6 +17,9 @@ func (s *stage) returned(p *piece) {
 		return
 	}
 	p.state.Store(home)
+	if !p.unopened {
+		s.opened(h)
+	}
 	n := p.reached - p.from
 	s.observe(p, n)
 	s.advance(p, p.reached, result{chunk: p.out, branches: p.branches, begun: p.begun}, p.dropped, p.held)
@@ -25,7 +31,8 @@ func (s *stage) returned(p *piece) {
 		}
 	}
 	if n > 0 && p.replays == 0 || len(p.gone) > 0 {
-		s.inARow, s.flushFails = 0, 0
+		s.record.Progress()
+		s.flushFails = 0
 	}
 	if s.spec.OneByOne() && (p.err != nil || p.from < p.to) {
 		s.revoke(p.worker) // what waited behind it must not overtake it

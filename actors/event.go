@@ -1,6 +1,10 @@
 package actors
 
-import "github.com/weirflow/weir/stages"
+import (
+	"time"
+
+	"github.com/weirflow/weir/stages"
+)
 
 // An Event is something that happened to a worker or an item. Its listener is called in the actors' goroutines and
 // must not block.
@@ -12,7 +16,9 @@ type (
 	Restarted struct {
 		Stage  string
 		Worker int
+		Lives  int // incarnations of the worker, the coming one included
 		Err    error
+		Retry  time.Duration // until then
 	}
 	// Retried says that an attempt at an item failed and another one follows.
 	Retried struct {
@@ -20,13 +26,17 @@ type (
 		Item    stages.ID
 		Attempt int // the one that failed
 		Err     error
+		Retry   time.Duration // until the next one
 	}
 	// Failed says that an item failed for good.
 	Failed struct {
-		Err    *stages.ItemError
-		Budget int64 // failures of the stage so far
+		Err      *stages.ItemError
+		Letter   bool  // it was handed to a dead-letter sink
+		Failures int64 // of the stage so far
 	}
-	// CloseFailed says that a worker's Close returned an error, or panicked. Nothing follows from it.
+	// Hung says that a function has not returned long after its Timeout, and that the stage goes on without it.
+	Hung struct{ Err *stages.HungError }
+	// CloseFailed says that a worker's Close, or that of a dead-letter sink, returned an error, or panicked. Nothing follows from it.
 	CloseFailed struct {
 		Stage  string
 		Worker int
@@ -43,5 +53,6 @@ type (
 func (Restarted) event()   {}
 func (Retried) event()     {}
 func (Failed) event()      {}
+func (Hung) event()        {}
 func (CloseFailed) event() {}
 func (HookFailed) event()  {}

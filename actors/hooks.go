@@ -124,17 +124,21 @@ func (h *hooks) failed(s *plan.Stage, err error) {
 	h.run.event(HookFailed{Stage: s.Name, Err: err})
 }
 
-// call runs f, unless it is nil, as user code of s. It blocks until f has returned, or ended its goroutine.
+// call runs f, unless it is nil, as user code of s.
 func (h *hooks) call(ctx context.Context, s *plan.Stage, f func(context.Context) error) (canceled bool, err error) {
 	if f == nil {
 		return false, nil
 	}
-	r := h.run
+	return h.run.aside(ctx, s, f)
+}
+
+// aside runs f as user code of s which is no worker's. It blocks until f has returned, or ended its goroutine.
+func (r *Run) aside(ctx context.Context, s *plan.Stage, f func(context.Context) error) (canceled bool, err error) {
 	ended := make(chan struct{})
-	// Owner: the run. Ends when f does, also by Goexit, which would take the other hooks along. The caller waits for it.
+	// Owner: the run. Ends when f does, also by Goexit, which would take the caller along. The caller waits for it.
 	go func() {
 		defer close(ended)
-		defer r.jobs.leave(r.jobs.enter(s.Name, noWorker))
+		defer r.jobs.leave(r.jobs.enter(s.Name, noWorker, 0))
 		returned := false
 		defer func() {
 			if returned {
@@ -144,7 +148,7 @@ func (h *hooks) call(ctx context.Context, s *plan.Stage, f func(context.Context)
 			err = &stages.PanicError{Stage: s.Name, Value: value, Stack: stack}
 		}()
 		at := &plan.Work{Place: plan.Place{Graph: r.graph, Stage: s}}
-		what := plan.Examine(f(plan.Bind(r.label(ctx, s.Name, noWorker), at)), nil)
+		what := plan.Examine(f(plan.Bind(r.label(ctx, s.Name, noWorker, 0), at)), nil)
 		canceled, err = what.Canceled, what.Err
 		returned = true
 	}()

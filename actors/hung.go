@@ -20,8 +20,8 @@ type jobs struct {
 
 // A job is one incarnation.
 type job struct {
-	stage  string
-	worker int
+	stage        string
+	worker, life int
 }
 
 // Labels of goroutines in profiles, and the way to find one there: runtime/pprof is the only door to another goroutine's
@@ -31,18 +31,19 @@ const (
 	LabelPipeline = "pipeline"
 	labelStage    = "stage"
 	labelWorker   = "worker"
+	labelLife     = "incarnation"
 )
 
 // label marks the calling goroutine, and those that user code starts under ctx, in profiles.
-func (r *Run) label(ctx context.Context, stage string, worker int) context.Context {
-	ctx = pprof.WithLabels(ctx, pprof.Labels(labelStage, stage, labelWorker, strconv.Itoa(worker)))
+func (r *Run) label(ctx context.Context, stage string, worker, life int) context.Context {
+	ctx = pprof.WithLabels(ctx, pprof.Labels(labelStage, stage, labelWorker, strconv.Itoa(worker), labelLife, strconv.Itoa(life)))
 	pprof.SetGoroutineLabels(ctx)
 	return ctx
 }
 
 // enter is called by an incarnation before it runs user code for the first time.
-func (j *jobs) enter(stage string, worker int) *job {
-	a := &job{stage, worker}
+func (j *jobs) enter(stage string, worker, life int) *job {
+	a := &job{stage, worker, life}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.at == nil {
@@ -69,10 +70,19 @@ func (r *Run) Hung() []*stages.HungError {
 	all := Goroutines()
 	var hung []*stages.HungError
 	for a := range r.jobs.at {
-		stacks := all.Stacks(LabelRun, r.cfg.ID, labelStage, a.stage, labelWorker, strconv.Itoa(a.worker))
-		hung = append(hung, &stages.HungError{Stage: a.stage, Worker: a.worker, Stack: strings.Join(stacks, "\n")})
+		hung = append(hung, &stages.HungError{Stage: a.stage, Worker: a.worker, Stack: all.of(r, *a)})
 	}
 	return hung
+}
+
+// stackOf returns the stack of an incarnation that hangs.
+func (r *Run) stackOf(stage string, worker, life int) string {
+	return Goroutines().of(r, job{stage, worker, life})
+}
+
+func (p Profile) of(r *Run, a job) string {
+	return strings.Join(p.Stacks(LabelRun, r.cfg.ID, labelStage, a.stage, labelWorker, strconv.Itoa(a.worker),
+		labelLife, strconv.Itoa(a.life)), "\n")
 }
 
 // A Profile shows the goroutines of this process at one moment: groups of equal stacks, each with its labels, in the form

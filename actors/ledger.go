@@ -18,6 +18,7 @@ type lot struct {
 	open  int        // pieces and stretches that refer to it
 	round plan.Round // ends behind it, and that mark has not been cut
 	last  bool       // an epoch ends behind it, and that mark has not been cut
+	read  bool       // a function that hangs may still look at it: the chunk is left to the collector
 }
 
 // A piece is what a worker gets: items [from, to) of a lot, or a flush, or both. It stays in the ledger, in input
@@ -39,10 +40,12 @@ type piece struct {
 	resume     plan.Partial // of item from
 	outs       []result     // that wait for their turn
 	done       bool
+	waits      bool   // for its next attempt, or for a letter: it is not handed out
 	stops      []stop // how far the outputs are complete if the run fails at item from
 	doom       bool   // the run fails here, once all before it is out
 
 	worker int  // who has it, or had it
+	deaths int  // that the stage had noted when it was handed out
 	tick   int  // when it was handed out
 	late   bool // it has been called back
 	single bool // the rest of one that was: no estimate is trusted, it goes out one by one
@@ -211,6 +214,12 @@ func (s *stage) recut() *piece {
 		s.lost = s.lost[1:]
 		return p
 	}
+	s.lost[0] = s.split(p, k)
+	return p
+}
+
+// split leaves k items to p; the rest becomes a piece of its own behind it.
+func (s *stage) split(p *piece, k int) *piece {
 	q := s.newPiece()
 	q.prev, q.next, q.lot, q.from, q.to = p, p.next, p.lot, p.from+k, p.to
 	q.epoch, q.era, q.single, q.past, q.alone = p.epoch, p.era, p.single, p.past, p.alone
@@ -222,8 +231,7 @@ func (s *stage) recut() *piece {
 		s.tail = q
 	}
 	p.lot.open++
-	s.lost[0] = q
-	return p
+	return q
 }
 
 // replace puts a new piece in the place of a revoked one, which still lies in a mailbox.
@@ -286,7 +294,7 @@ func (s *stage) newPiece() *piece {
 	s.spare = s.spare[:n-1]
 	p.prev, p.next, p.lot, p.outs, p.out, p.err = nil, nil, nil, p.outs[:0], nil, nil
 	p.from, p.to, p.attempt, p.alone, p.past, p.flush, p.resume, p.open = 0, 0, 0, 0, past{}, plan.NoFlush, plan.Partial{}, plan.Partial{}
-	p.mark, p.done, p.doom, p.late, p.single, p.unsure = false, false, false, false, false, false
+	p.mark, p.done, p.doom, p.late, p.single, p.unsure, p.waits = false, false, false, false, false, false, false
 	p.held, p.gone, p.dropped, p.begun, p.round, p.stops = 0, p.gone[:0], 0, nil, plan.Round{}, nil
 	p.state.Store(home)
 	return p
@@ -305,8 +313,10 @@ func (s *stage) freeLot(l *lot) {
 	if l.open > 0 || l.last || l.round.Fork != 0 || l.chunk == nil || l.cut < l.chunk.Len() {
 		return
 	}
-	l.chunk.Free()
-	l.chunk = nil
+	if !l.read {
+		l.chunk.Free()
+	}
+	l.chunk, l.read = nil, false
 	if len(s.spareLots) < cap(s.spareLots) {
 		s.spareLots = append(s.spareLots, l)
 	}
@@ -317,7 +327,7 @@ func (s *stage) freeLot(l *lot) {
 func (s *stage) relist() {
 	s.lost = s.lost[:0]
 	for p := s.head; p != nil; p = p.next {
-		if !p.done && p.state.Load() == home {
+		if !p.done && !p.waits && p.state.Load() == home {
 			s.lost = append(s.lost, p)
 		}
 	}

@@ -151,6 +151,12 @@ func (m *mailbox) handle() (again bool) {
 			return
 		}
 		reason := recover()
+		if m.stopped { // its parent has forgotten it: nobody is to be told
+			if reason == nil {
+				defer m.run() // this goroutine is ending; another one finishes
+			}
+			return
+		}
 		starting := m.starting
 		m.starting = false
 		if reason == nil {

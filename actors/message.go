@@ -1,5 +1,7 @@
 package actors
 
+import "github.com/asynkron/protoactor-go/actor"
+
 // Messages. Data lane: plan.Chunk and *eos, so that the end follows the last item. Control lane: the others. *piece
 // (both ways between stage and worker), *edge (credit) and *part are defined with what they belong to.
 type (
@@ -23,6 +25,22 @@ type (
 	late struct{ letter }
 	// waited says that the first item held has waited as long as it may.
 	waited struct{ letter }
+	// rung says that an alarm of the stage is due.
+	rung struct{ letter }
+	// renew says to a stage that its workers are to be replaced together with those of another one.
+	renew struct {
+		letter
+		with string // that stage
+	}
+	// retire says to a worker to end its state, and comes back when it has.
+	retire struct {
+		letter
+		worker int
+		with   string     // as in renew
+		from   *actor.PID // set by the worker
+	}
+	// retry says to a source that its iterator may be replaced.
+	retry struct{ letter }
 	// poke says to a source that there is something in the ring.
 	poke struct{ letter }
 	// begin says to a source's worker to run.
@@ -47,5 +65,9 @@ func (*cancel) control() {}
 func (*skip) control()   {}
 func (*late) control()   {}
 func (*waited) control() {}
+func (*rung) control()   {}
+func (*renew) control()  {}
+func (*retire) control() {}
+func (*retry) control()  {}
 func (*poke) control()   {}
 func (*begin) control()  {}

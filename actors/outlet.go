@@ -135,7 +135,7 @@ func (o *Outlet) Done(c plan.Chunk, n int) {
 	o.doneMu.Lock()
 	defer o.doneMu.Unlock()
 	o.tally.Settle(&c.Head().IDs, 0, n, plan.Delivered)
-	o.run.account.Add(&o.tally)
+	o.run.settle(&o.tally)
 	o.run.outputs.Add(int64(n))
 	o.win.weigh(c.Bytes(), c.Len())
 	o.taken += uint64(plan.Places(c))
@@ -151,5 +151,5 @@ func (o *Outlet) Drop(c plan.Chunk, from int) {
 	o.doneMu.Lock()
 	defer o.doneMu.Unlock()
 	o.tally.Settle(&c.Head().IDs, from, c.Len(), plan.Filtered)
-	o.run.account.Add(&o.tally)
+	o.run.settle(&o.tally)
 }

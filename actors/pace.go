@@ -22,6 +22,9 @@ const (
 
 // dispatch hands pieces to workers.
 func (s *stage) dispatch() {
+	if s.asleep > 0 && s.spec.OneByOne() {
+		return // what comes behind an item that waits for its next attempt waits, too
+	}
 	for !s.aborted && (len(s.lost) > 0 || s.waiting > 0 && s.doomed == nil) {
 		if len(s.lost) == 0 && s.cutMark() {
 			continue
@@ -77,25 +80,30 @@ func (s *stage) choose() int {
 		}
 		want = min(n, 1+int(s.service*float64(s.waiting+1)/wakeTime))
 	}
-	awake, best, asleep := 0, -1, -1
+	awake, best, idle := 0, -1, -1
 	for i := range s.workers {
-		switch d := s.workers[i].depth; {
-		case d == 0:
-			if asleep < 0 {
-				asleep = i
+		h := &s.workers[i]
+		switch {
+		case h.away():
+		case h.depth == 0:
+			if idle < 0 && (h.opened || s.mayOpen()) {
+				idle = i
 			}
 		default:
 			awake++
-			if d < depth && (best < 0 || d < s.workers[best].depth) {
+			if h.depth < depth && (best < 0 || h.depth < s.workers[best].depth) {
 				best = i
 			}
 		}
 	}
+	if s.spec.Streaming && awake+s.asleep >= n {
+		return -1 // a worker is kept for each item that is to be tried again: the others may wait for its turn
+	}
 	if awake < want {
-		if asleep >= 0 {
-			return asleep
+		if idle >= 0 {
+			return idle
 		}
-		if len(s.workers) < n {
+		if len(s.workers) < n && s.mayOpen() {
 			return s.hire()
 		}
 	}
@@ -105,17 +113,27 @@ func (s *stage) choose() int {
 // hire adds a worker: late, so that a stage whose first worker keeps up never has a second.
 func (s *stage) hire() int {
 	i := len(s.workers)
-	h := hand{}
+	h := hand{lives: 1}
 	if s.spec.Streaming {
 		h.door = newDoor()
 	}
-	pid, err := s.cx.SpawnNamed(s.run.props(s.newWorker(i, h.door)), fmt.Sprintf("w%d", i))
+	s.workers = append(s.workers, h)
+	s.spawn(i)
+	return i
+}
+
+// spawn makes the actor of worker i: its first, or one in the place of one that was abandoned.
+func (s *stage) spawn(i int) {
+	h := &s.workers[i]
+	name := fmt.Sprintf("w%d", i)
+	if h.lives > 1 {
+		name = fmt.Sprintf("w%d-%d", i, h.lives)
+	}
+	pid, err := s.cx.SpawnNamed(s.run.props(s.newWorker(i, h.lives, h.door)), name)
 	if err != nil {
 		panic(err) // the name is ours alone
 	}
-	h.pid = pid
-	s.workers = append(s.workers, h)
-	return i
+	h.pid, h.dead = pid, false
 }
 
 // pieceSize is the number of items in about pieceTime of work: one as long as nothing is known.
@@ -132,13 +150,17 @@ func (s *stage) give(w int, p *piece) {
 		p.branches = s.newBranches()
 	}
 	p.worker, p.out, p.err, p.died, p.late, p.tick = w, nil, nil, false, false, s.ticks
-	p.fresh = h.depth == 0
+	p.fresh, p.deaths = h.depth == 0, s.deaths
 	p.state.Store(queued)
 	if p.items() > 1 || h.depth > 0 {
 		s.arm()
 	}
 	h.depth++
 	s.cx.Send(h.pid, p)
+	if s.spec.Timeout > 0 && !s.looking {
+		s.looking = true
+		s.after(s.spec.Timeout+s.run.cfg.Grace, alarm{worker: noWorker})
+	}
 }
 
 func (s *stage) arm() {

@@ -97,8 +97,8 @@ func (r *rejoin) misfit(d plan.Chunk, i int, err error) {
 			t.Settle(&p.Chunk.Head().IDs, p.At, p.At+1, plan.Failed)
 		}
 	}
-	m.run.account.Add(&t)
-	m.run.event(Failed{Err: item, Budget: 1})
+	m.run.settle(&t)
+	m.run.event(Failed{Err: item, Failures: 1})
 	m.run.fail(m.spec, item)
 	m.end(true)
 }

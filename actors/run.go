@@ -19,6 +19,11 @@ type Config struct {
 	ID      string      // names the run in goroutine profiles, under LabelRun; "" is a name of its own
 	OnEvent func(Event) // nil: nobody
 	OnEnd   func()      // when every goroutine has ended, but for the one that calls it; nil: nobody
+
+	Failures  Budget        // of the whole run
+	Probation int64         // items that are let through before a fraction of failures is judged
+	Grace     time.Duration // how long a function may ignore that its Timeout is over
+	Letters   []Letters     // for the stages whose policy has a sink
 }
 
 // A Run is a graph that runs.
@@ -42,6 +47,8 @@ type Run struct {
 	tapOf   map[int]*tap // by stage
 	skips   map[int]bool // by stage: merges with epochs of their own that are the run's
 	outlet  *Outlet
+	spent   atomic.Bool  // more items have failed than may
+	scribes []*actor.PID // by stage; nil: it has none. Immutable when the stages are there
 
 	live atomic.Int64 // goroutines of actors, those that have not been started included
 
@@ -77,7 +84,7 @@ func (s *System) Start(ctx context.Context, g *plan.Graph, cfg Config) *Run {
 		r.stats = append(r.stats, &stageStats{})
 		switch {
 		case sp.Feed != nil:
-			t := newTap(r.ctx)
+			t := newTap(r, i)
 			t.mixed = true // until a way out is found
 			r.taps, r.tapOf[i] = append(r.taps, t), t
 		case sp.Outs == 0:
@@ -192,8 +199,7 @@ func (r *Run) Outlet() *Outlet { return r.outlet }
 // Drain tells the sources to end. What they have yielded comes out. It does not block.
 func (r *Run) Drain() {
 	for _, t := range r.taps {
-		t.gate.Drain()
-		t.cancel()
+		t.drain()
 	}
 }
 
@@ -244,6 +250,7 @@ func (a *root) Receive(c actor.Context) {
 // spawn makes the stages, consumers before their producers, which must know them.
 func (a *root) spawn(c actor.Context) {
 	r := a.run
+	a.spawnScribes(c)
 	consumer := map[plan.Port]*actor.PID{}
 	input := map[plan.Port]int{}
 	for i := len(r.graph.Stages) - 1; i >= 0; i-- {
@@ -269,6 +276,21 @@ func (a *root) spawn(c actor.Context) {
 		}
 		for k, p := range sp.In {
 			consumer[p], input[p] = pid, k
+		}
+	}
+}
+
+// spawnScribes makes those who hand over dead letters.
+func (a *root) spawnScribes(c actor.Context) {
+	r := a.run
+	r.scribes = make([]*actor.PID, len(r.graph.Stages))
+	for k, l := range r.cfg.Letters {
+		pid, err := c.SpawnNamed(r.props(func(box *mailbox) actor.Actor { return newScribe(r, box, l) }), fmt.Sprintf("d%d", k))
+		if err != nil {
+			panic(err) // the name is ours alone
+		}
+		for _, i := range l.Stages {
+			r.scribes[i] = pid
 		}
 	}
 }

@@ -3,11 +3,14 @@ package actors
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/restart"
 	"github.com/weirflow/weir/stages"
 )
 
@@ -16,7 +19,7 @@ type tap struct {
 	gate   *plan.Gate
 	ctx    context.Context // of the iterator: ends when nobody wants more
 	cancel context.CancelFunc
-	poke   func()      // set by the source before the worker runs
+	poke   func()      // has the source look again
 	failed atomic.Bool // the run has: what comes before the end is not complete
 	mixed  bool        // all of it goes into mixtures with epochs of their own; set before the run begins
 }
@@ -24,14 +27,21 @@ type tap struct {
 // fail ends the source because the run has failed.
 func (t *tap) fail() {
 	t.failed.Store(true)
-	t.gate.Drain()
-	t.cancel()
+	t.drain()
 }
 
-func newTap(ctx context.Context) *tap {
-	t := &tap{}
-	t.ctx, t.cancel = context.WithCancel(ctx)
-	t.gate = plan.NewGate(func() { t.poke() })
+// drain ends the source behind what it has yielded.
+func (t *tap) drain() {
+	t.gate.Drain()
+	t.cancel()
+	t.poke() // its iterator may wait to be replaced
+}
+
+func newTap(r *Run, stage int) *tap {
+	pid := r.pidOf(stage)
+	t := &tap{poke: func() { r.send(pid, &poke{}) }}
+	t.ctx, t.cancel = context.WithCancel(r.ctx)
+	t.gate = plan.NewGate(t.poke)
 	return t
 }
 
@@ -52,16 +62,24 @@ type source struct {
 	outbox  outbox
 	over    bool
 	ending  bool  // the end goes out when the outbox is empty
-	deaths  int   // of the iterator at one place
-	died    int64 // that place
+	burying bool  // a letter is under way
 	failure error // the iterator has died for good
+
+	record *restart.Record
+	died   int64 // where the iterator died last
+	lives  int
+	sup    actor.Supervisor
+	child  *actor.PID
+	waits  bool          // the iterator is to be replaced
+	at     time.Duration // when
+	timer  *time.Timer   // nil: there was no need of one
 }
 
 // maxTake is the largest chunk that a source makes: half of the largest window.
 const maxTake = 512
 
 func newSource(r *Run, s *plan.Stage, box *mailbox, t *tap, out outbox) *source {
-	a := &source{run: r, spec: s, stats: r.stats[s.Index], box: box, tap: t, outbox: out, died: -1}
+	a := &source{run: r, spec: s, stats: r.stats[s.Index], box: box, tap: t, outbox: out, died: -1, lives: 1, record: restart.New(limitsOf(s.Restart))}
 	a.outbox.left = func(int) {}
 	a.feed = s.Feed()
 	a.win = newWindow(s.RingWindow(), r.clock)
@@ -73,7 +91,12 @@ func newSource(r *Run, s *plan.Stage, box *mailbox, t *tap, out outbox) *source 
 func (s *source) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *poke:
+		s.replace()
 		s.pull()
+	case *retry:
+		s.replace()
+	case *dead:
+		s.handedOver(m)
 	case *edge:
 		m.pending.Store(false)
 		s.pull()
@@ -82,8 +105,6 @@ func (s *source) Receive(c actor.Context) {
 		s.close()
 	case *actor.Started:
 		s.outbox.start(c)
-		self := c.Self()
-		s.tap.poke = func() { s.run.send(self, &poke{}) }
 		pid, err := c.SpawnNamed(s.run.props(func(box *mailbox) actor.Actor { return &iterator{s: s, box: box} }), "w0")
 		if err != nil {
 			panic(err) // the name is ours alone
@@ -98,6 +119,9 @@ func (s *source) Receive(c actor.Context) {
 
 func (s *source) close() {
 	s.over = true
+	if s.timer != nil {
+		s.timer.Stop()
+	}
 	s.tap.gate.Shut()
 	s.tap.cancel()
 }
@@ -105,13 +129,13 @@ func (s *source) close() {
 // pull makes chunks of what is in the ring, as far as credit goes.
 func (s *source) pull() {
 	g := s.tap.gate
-	for !s.over {
+	for !s.over && !s.burying {
 		if s.outbox.flush(); !s.outbox.empty() {
 			g.Sated()
 			return
 		}
 		if s.ending {
-			if s.failure == nil && !s.stats.within(s.spec.Policy, true) {
+			if s.failure == nil && !s.within(true) {
 				s.fail(s.stats.overBudget(s.spec.Name, nil))
 			}
 			s.over = true
@@ -182,15 +206,46 @@ func (s *source) failed(err error, fatal bool) {
 	}
 	item := &stages.ItemError{Stage: s.spec.Name, Item: s.position(), Attempts: 1, Err: err}
 	s.index++
+	if s.spec.Policy.Letters != nil {
+		s.burying = true
+		s.outbox.cx.Send(s.run.scribes[s.spec.Index], &dead{from: s.outbox.cx.Self(), item: item})
+		return
+	}
+	s.failedForGood(item, false)
+}
+
+// handedOver is told by the scribe that it has written a letter, or could not.
+func (s *source) handedOver(m *dead) {
+	s.burying = false
+	if s.over {
+		return
+	}
+	if m.stored != nil {
+		s.fail(undelivered(m))
+	} else {
+		s.failedForGood(m.item, true)
+	}
+	s.pull()
+}
+
+func (s *source) failedForGood(item *stages.ItemError, letter bool) {
 	failed := s.stats.failed.Add(1)
 	s.stats.finished.Add(1)
+	if letter {
+		s.stats.letters.Add(1)
+	}
 	s.run.account.Lose(1)
-	s.run.event(Failed{Err: item, Budget: failed})
+	s.run.itemFailed()
+	s.run.event(Failed{Err: item, Letter: letter, Failures: failed})
 	if s.spec.Policy.Strict() {
 		s.fail(item)
-	} else if !s.stats.within(s.spec.Policy, false) {
+	} else if !s.within(false) {
 		s.fail(s.stats.overBudget(s.spec.Name, item))
 	}
+}
+
+func (s *source) within(final bool) bool {
+	return s.stats.within(s.spec.Policy, s.run.cfg.Probation, final)
 }
 
 // fail ends the run behind what has been yielded.
@@ -205,27 +260,49 @@ func (s *source) position() stages.ID {
 	return stages.ID{Source: s.spec.Name, Epoch: s.epoch, Index: s.index}
 }
 
-// HandleFailure replaces the worker of an iterator that has panicked. The feed knows where it was; the third time there
-// is the last.
+// HandleFailure replaces the worker of an iterator that has panicked: at once, or after a pause. The feed knows where it
+// was.
 func (s *source) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, message any) {
 	m, _ := message.(*begin)
 	if m == nil || s.over {
 		return // it stays as it is until the run stops: a second Stop would be a dead letter
 	}
 	if at := s.tap.gate.Passed(); at != s.died {
-		s.died, s.deaths = at, 0
+		s.record.Progress()
+		s.died = at
 	}
-	s.deaths++
 	s.stats.restarts.Add(1)
-	if s.deaths < plan.MaxAttempts {
-		s.run.event(Restarted{Stage: s.spec.Name, Err: m.died})
-		sup.RestartChildren(child)
-		s.outbox.cx.Send(child, &begin{})
+	pause, again := s.record.Died(s.run.clock(), m.died, false, rand.Float64())
+	if !again {
+		s.failure = tooManyRestarts(s.spec.Name, s.record)
+		s.run.fail(s.spec, s.failure)
+		s.pull()
 		return
 	}
-	s.failure = fmt.Errorf("stage %q: the iterator died %d times at one place: %w", s.spec.Name, s.deaths, m.died)
-	s.run.fail(s.spec, s.failure)
-	s.pull()
+	s.lives++
+	s.run.event(Restarted{Stage: s.spec.Name, Lives: s.lives, Err: m.died, Retry: pause})
+	for _, i := range s.spec.Restart.Together {
+		s.run.send(s.run.pidOf(i), &renew{with: s.spec.Name})
+	}
+	s.sup, s.child, s.waits, s.at = sup, child, true, s.run.clock()+pause
+	if pause > 0 {
+		self := s.outbox.cx.Self()
+		s.timer = time.AfterFunc(pause, func() { s.run.send(self, &retry{}) })
+	}
+	s.replace()
+}
+
+// replace gives the iterator its next incarnation when it is time; at once if that has nothing to do but to end.
+func (s *source) replace() {
+	if !s.waits || s.over || s.tap.gate.Open() && s.run.clock() < s.at {
+		return
+	}
+	s.waits = false
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	s.sup.RestartChildren(s.child)
+	s.outbox.cx.Send(s.child, &begin{})
 }
 
 // An iterator is a source's worker.
@@ -245,8 +322,8 @@ func (a *iterator) Receive(c actor.Context) {
 
 func (a *iterator) iterate(m *begin) {
 	s := a.s
-	ctx := s.run.label(s.tap.ctx, s.spec.Name, 0)
-	j := s.run.jobs.enter(s.spec.Name, 0)
+	ctx := s.run.label(s.tap.ctx, s.spec.Name, 0, 1)
+	j := s.run.jobs.enter(s.spec.Name, 0, 1)
 	clean := false
 	defer func() {
 		s.run.jobs.leave(j)

@@ -7,6 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/restart"
 )
 
 // A stage is the actor of one stage that has an input. Everything belongs to the actor's goroutine. Workers read run and
@@ -45,8 +46,15 @@ type stage struct {
 	ticks   int
 	ticking bool
 	timer   *time.Timer
-	inARow  int // failures of workers without a finished item in between
 	sup     actor.Supervisor
+
+	record    *restart.Record // of the deaths of workers
+	deaths    int             // noted there
+	shut      bool            // the last worker that was to be opened could not be
+	notBefore time.Duration   // no worker is opened; 0: any time will do
+	alarms    alarms
+	asleep    int  // pieces that wait for their next attempt
+	looking   bool // there is an alarm for hanging functions
 
 	holding    bool // the MaxWait timer runs, or the flush that it has led to is in the ledger
 	holdTimer  *time.Timer
@@ -66,10 +74,19 @@ type hand struct {
 	pid   *actor.PID
 	depth int // pieces with it
 	door  *door
+	lives int // incarnations, the present one included
+
+	opened   bool // it has its state
+	dead     bool // its actor waits for a new incarnation
+	resting  bool // it is given one later
+	retiring bool // it is to end its state
 }
 
+// away reports whether nothing may be given to the worker.
+func (h *hand) away() bool { return h.resting || h.retiring }
+
 func newStage(r *Run, s *plan.Stage, box *mailbox, in *edge, outs []outbox) *stage {
-	a := &stage{run: r, spec: s, stats: r.stats[s.Index], box: box, in: in, outs: outs}
+	a := &stage{run: r, spec: s, stats: r.stats[s.Index], box: box, in: in, outs: outs, record: restart.New(limitsOf(s.Restart))}
 	a.win = newWindow(s.Window(), r.clock)
 	in.limit.Store(a.win.granted)
 	a.spare, a.spareLots = make([]*piece, 0, maxSpares), make([]*lot, 0, maxSpares)
@@ -89,10 +106,18 @@ func (s *stage) Receive(c actor.Context) {
 		s.win.weigh(m.Bytes(), m.Len())
 		s.take(m)
 	case *piece:
-		cause := m.err
-		if s.returned(m); m.died {
-			s.replaceWorker(m, cause)
+		cause, died, w := m.err, m.died, m.worker
+		if s.returned(m); died {
+			s.replaceWorker(w, cause)
 		}
+	case *rung:
+		s.ring()
+	case *dead:
+		s.handedOver(m)
+	case *renew:
+		s.renew(m)
+	case *retire:
+		s.retired(m)
 	case *part:
 		s.part(m)
 	case *edge:
@@ -149,7 +174,7 @@ func (s *stage) finish() {
 	if s.over || !s.ended || s.waiting > 0 || s.head != nil || !s.sent() {
 		return
 	}
-	if !s.failed && !s.stats.within(s.spec.Policy, true) {
+	if !s.failed && !s.within(true) {
 		s.run.fail(s.spec, s.stats.overBudget(s.spec.Name, nil))
 		s.failed = true
 	}
@@ -225,4 +250,5 @@ func (s *stage) stopTimers() {
 	if s.holdTimer != nil {
 		s.holdTimer.Stop()
 	}
+	s.alarms.stop()
 }

@@ -67,7 +67,7 @@ func (a *worker) Hand(ctx context.Context, w *plan.Work) bool {
 			return false
 		}
 	}
-	a.s.run.account.Add(w.Tally)
+	a.s.run.settle(w.Tally)
 	m := &part{piece: a.piece, out: w.Out, reached: w.Next, dropped: w.Dropped, open: w.Open}
 	w.Dropped = 0
 	w.Out = a.s.spec.Pool.Get(enoughForAPart)
@@ -87,7 +87,7 @@ func (s *stage) part(m *part) {
 	p := m.piece
 	n := m.reached - p.from
 	if n > 0 && p.replays == 0 {
-		s.inARow = 0
+		s.record.Progress()
 	}
 	s.advance(p, m.reached, result{chunk: m.out, door: s.workers[p.worker].door}, m.dropped, 0)
 	p.resume = m.open

@@ -23,6 +23,7 @@ type worker struct {
 	ctx    context.Context // of the incarnation: user code may keep it beyond a call, and must then see its end
 	cancel context.CancelFunc
 	job    *job
+	lives  *int // of the actor
 
 	worked, made int // inputs and outputs of the last piece, unless the stage is Streaming
 
@@ -32,13 +33,14 @@ type worker struct {
 	stalled      bool          // a piece was not finished: what is queued behind it is out of turn
 }
 
-// newWorker returns what makes the incarnations of worker i. All of them share the actor's mailbox.
-func (s *stage) newWorker(i int, d *door) func(*mailbox) actor.Actor {
-	lives := 0
+// newWorker returns what makes the incarnations of worker i, from number life on. All of them share the actor's mailbox.
+func (s *stage) newWorker(i, life int, d *door) func(*mailbox) actor.Actor {
+	life--
 	return func(box *mailbox) actor.Actor {
-		lives++
-		a := &worker{s: s, box: box, door: d}
-		a.work.Place = plan.Place{Graph: s.run.graph, Stage: s.spec, Worker: i, Incarnation: lives}
+		life++
+		a := &worker{s: s, box: box, door: d, lives: &life}
+		a.work.Place = plan.Place{Graph: s.run.graph, Stage: s.spec, Worker: i, Incarnation: life}
+		a.work.Base = s.run.base
 		a.work.Tally = &a.tally
 		if d != nil {
 			a.work.Parts = a
@@ -59,7 +61,14 @@ func (a *worker) Receive(c actor.Context) {
 			return // a husk: somebody else has it
 		}
 		a.self, a.parent = c.Self(), c.Parent()
-		a.do(m)
+		if a.do(m) {
+			c.Send(c.Parent(), m)
+		}
+	case *retire:
+		a.close()
+		*a.lives++
+		a.work.Place.Incarnation = *a.lives
+		m.from = c.Self()
 		c.Send(c.Parent(), m)
 	case *actor.Restarting, *actor.Stopping:
 		a.close()
@@ -69,8 +78,8 @@ func (a *worker) Receive(c actor.Context) {
 }
 
 // do runs user code over a piece. When that does not return, the piece is completed all the same, and the panic goes
-// on to the mailbox, which tells the stage.
-func (a *worker) do(p *piece) {
+// on to the mailbox, which tells the stage. It returns false if the stage has gone on without this worker.
+func (a *worker) do(p *piece) (mine bool) {
 	w := &a.work
 	w.In, w.Next, w.First, w.To = nil, p.from, p.from, p.to
 	w.Attempt, w.Replays, w.Resume, w.Flush, w.Until, w.Alone = p.attempt+1, p.replays, p.resume, p.flush, p.until, p.alone
@@ -86,6 +95,10 @@ func (a *worker) do(p *piece) {
 			return
 		}
 		r := recover()
+		if !w.End() {
+			a.leave()
+			return
+		}
 		a.rescue(p, r)
 		p.busy = a.s.run.clock() - begun - a.waited
 		a.report(p)
@@ -116,6 +129,15 @@ func (a *worker) do(p *piece) {
 	p.died, p.spoiled, p.unsure = false, false, false
 	p.blame(w.Err, a.s.spec)
 	a.report(p)
+	return true
+}
+
+// leave ends an actor that its stage has forgotten: nobody supervises it, and nobody waits for it.
+func (a *worker) leave() {
+	a.box.close()
+	a.box.ended = func() {} // it has been counted out already
+	a.s.stats.hanging.Add(-1)
+	a.close()
 }
 
 // room is how many outputs are to be expected of n items. A chunk that has to grow is not pooled again.
@@ -132,13 +154,14 @@ type openError struct{ err error }
 func (a *worker) open() {
 	r, at := a.s.run, a.work.Place.Worker
 	ctx, cancel := context.WithCancel(a.s.ctx)
-	a.ctx, a.cancel = plan.Bind(r.label(ctx, a.s.spec.Name, at), &a.work), cancel
-	a.job = r.jobs.enter(a.s.spec.Name, at)
+	life := a.work.Place.Incarnation
+	a.ctx, a.cancel = plan.Bind(r.label(ctx, a.s.spec.Name, at, life), &a.work), cancel
+	a.job = r.jobs.enter(a.s.spec.Name, at, life)
 	k, err := a.s.spec.Open(a.ctx)
 	if err != nil {
 		panic(&openError{err})
 	}
-	a.kernel = k
+	a.kernel, a.work.Kernel = k, k
 }
 
 // blame writes into a piece what there is to be known of an error of user code, which is asked.
@@ -180,23 +203,29 @@ func (a *worker) rescue(p *piece, r any) {
 // report writes the result into the piece, which then belongs to the stage again.
 func (a *worker) report(p *piece) {
 	w := &a.work
-	p.work.Store(nil)
-	p.reached, p.held, p.gone, p.dropped, p.open, p.flushing = w.Next, w.Held, w.Gone, w.Dropped, w.Open, w.Flushing
-	p.out, p.begun = w.Out, w.Round
+	p.fill(w)
 	w.In, w.Out, w.Outs, w.Round, w.Gone = nil, nil, nil, nil, nil
 	if err := w.CloseErr; err != nil {
 		w.CloseErr = nil
 		a.s.run.closeFailed(a, err)
 	}
 	a.stalled = a.s.spec.OneByOne() && (p.err != nil || p.reached < p.to)
-	a.s.run.account.Add(&a.tally)
+	a.s.run.settle(&a.tally)
 	a.piece = nil
+}
+
+// fill writes the result of a work into the piece that it was about.
+func (p *piece) fill(w *plan.Work) {
+	p.work.Store(nil)
+	p.reached, p.held, p.gone, p.dropped, p.open, p.flushing = w.Next, w.Held, w.Gone, w.Dropped, w.Open, w.Flushing
+	p.out, p.begun = w.Out, w.Round
 }
 
 // close ends the worker's state. A panic in here would revive the actor.
 func (a *worker) close() {
 	if a.cancel != nil {
 		a.cancel()
+		a.cancel = nil
 		defer a.s.run.jobs.leave(a.job)
 	}
 	k := a.kernel

@@ -22,7 +22,7 @@ type forkKernel[T any] struct {
 func newForkKernel[T any](ctx context.Context, g *Graph, w Worker[T, int], s *plan.Stage) plan.Kernel {
 	k := &forkKernel[T]{}
 	k.branches.init(s, s.Fork.Several)
-	w = withHooks(ctx, g, s, w, k.check)
+	w = withTimeout(s, withHooks(ctx, g, s, w, k.check), true)
 	k.worker = w
 	if o, ok := w.(OneToOne[T, int]); ok && s.Timeout == 0 {
 		k.one = o.Func()
@@ -107,7 +107,7 @@ func (k *forkKernel[T]) ask(ctx context.Context, w *plan.Work, in *plan.Of[T]) {
 
 // process asks the worker about one item.
 func (k *forkKernel[T]) process(ctx context.Context, v T) error {
-	if err := attempt(ctx, k.stage, k.worker, v, k.name); err != nil {
+	if err := k.worker.Process(ctx, v, k.name); err != nil {
 		return err
 	}
 	return k.check()

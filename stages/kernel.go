@@ -99,12 +99,7 @@ func (k *kernel[In, Out]) Run(ctx context.Context, w *plan.Work) {
 			break
 		}
 		w.Next, k.mark = i, len(k.buf)
-		var err error
-		if k.stage.Timeout == 0 {
-			err = k.worker.Process(ctx, items[i], k.emit)
-		} else {
-			err = attempt(ctx, k.stage, k.worker, items[i], k.emit)
-		}
+		err := k.worker.Process(ctx, items[i], k.emit)
 		made := len(k.buf) - k.mark
 		if made == 1 && err == nil && !k.over {
 			continue
@@ -119,20 +114,6 @@ func (k *kernel[In, Out]) Run(ctx context.Context, w *plan.Work) {
 		}
 	}
 	k.end(w, i)
-}
-
-// attempt is Process, within the Timeout of s if it has one.
-func attempt[In, Out any](ctx context.Context, s *plan.Stage, w Worker[In, Out], v In, emit func(Out) bool) error {
-	if s.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, s.Timeout)
-		defer cancel()
-	}
-	err := w.Process(ctx, v, emit)
-	if s.Timeout > 0 && err != nil && ctx.Err() == context.DeadlineExceeded {
-		err = tooLate(err, s.Timeout)
-	}
-	return err
 }
 
 // failed withdraws what a failed item has emitted.

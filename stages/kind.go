@@ -142,11 +142,22 @@ func attach[In, Out any](in Stream[In], k Kind[In, Out], d *draft) Stream[Out] {
 				return newOneToManyKernel(w, s), nil
 			}
 		}
-		k := newKernel(w, s)
-		k.worker = withHooks(ctx, g, s, w, k.tooMany)
-		return k, nil
+		return newTimedKernel(ctx, g, w, s), nil
 	}
 	return Stream[Out]{g, g.add(d, in.port)}
+}
+
+// newTimedKernel makes a kernel with hooks around its worker, and with the stage's Timeout around those, if there are any.
+func newTimedKernel[In, Out any](ctx context.Context, g *Graph, w Worker[In, Out], s *plan.Stage) plan.Kernel {
+	k := newKernel(w, s)
+	var t *timed[In, Out]
+	check := k.tooMany
+	if s.Timeout > 0 {
+		check = func() error { return t.tooMany() } // the kernel has seen nothing yet
+	}
+	k.worker = withTimeout(s, withHooks(ctx, g, s, w, check), false)
+	t, _ = k.worker.(*timed[In, Out])
+	return k
 }
 
 // AttachSerial is Attach for a SerialKind.

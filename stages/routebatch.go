@@ -42,7 +42,7 @@ func newDealKernel[T any](ctx context.Context, g *Graph, w Worker[[]T, []int], s
 		k.picked = append(k.picked, to)
 		return true
 	}
-	k.worker = withHooks(ctx, g, s, w, k.check)
+	k.worker = withTimeout(s, withHooks(ctx, g, s, w, k.check), true)
 	return k
 }
 
@@ -72,7 +72,7 @@ func (k *dealKernel[T]) Run(ctx context.Context, w *plan.Work) {
 // pick asks the worker about a batch, and checks its answer.
 func (k *dealKernel[T]) pick(ctx context.Context, batch []T) ([]int, error) {
 	k.picked, k.want = k.picked[:0], len(batch)
-	if err := attempt(ctx, k.stage, k.worker, batch, k.keep); err != nil {
+	if err := k.worker.Process(ctx, batch, k.keep); err != nil {
 		return nil, err
 	}
 	if err := k.check(); err != nil {

@@ -21,7 +21,7 @@ func Sink[T any](in Stream[T], name string, f func(ctx context.Context, v T) err
 	s := d.Stage
 	s.Open = func(ctx context.Context) (plan.Kernel, error) {
 		w := withHooks[T, struct{}](ctx, g, s, sinker[T](f), func() error { return nil })
-		return &sinkKernel[T]{worker: w, stage: s}, nil
+		return &sinkKernel[T]{worker: withTimeout(s, w, true)}, nil
 	}
 	g.add(d, in.port)
 }
@@ -33,7 +33,6 @@ func (f sinker[T]) Process(ctx context.Context, v T, _ func(struct{}) bool) erro
 // A sinkKernel runs the worker of a Sink.
 type sinkKernel[T any] struct {
 	worker Worker[T, struct{}]
-	stage  *plan.Stage
 	first  int
 }
 
@@ -44,7 +43,7 @@ func (k *sinkKernel[T]) Run(ctx context.Context, w *plan.Work) {
 		if i > w.First && w.Yield.Load() {
 			break
 		}
-		if err := attempt(ctx, k.stage, k.worker, in.Items[i], nil); err != nil {
+		if err := k.worker.Process(ctx, in.Items[i], nil); err != nil {
 			w.Err = err
 			break
 		}

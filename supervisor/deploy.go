@@ -15,12 +15,14 @@ import (
 )
 
 // Deploy starts p at a placement; nil means InProcess{}. It returns when all stages are there, whether or not they have done
-// anything yet, or with an error and nothing left behind. It does not wait for user code.
+// anything yet, or with an error and nothing left behind. It does not wait for user code, but for dead-letter sinks to be
+// opened.
 //
 // ctx is the run's: when it ends, the run stops, as by Stop. Its values are seen by user code.
 //
 // Errors, all joined: those of the definition (*stages.DefinitionError), of the configuration, of the placement
-// (*PlacementError), and the cause of ctx's end if it has ended.
+// (*PlacementError), and the cause of ctx's end if it has ended; then, also joined, those of dead letters: a stage whose
+// input cannot be encoded (codecs.ErrNotEncodable), a sink that cannot be opened.
 func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out], at Placement) (*Run[Out], error) {
 	if s == nil {
 		return nil, errors.New("supervisor: no Supervisor: make one with New or Main")
@@ -36,11 +38,19 @@ func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out],
 	if err != nil {
 		return nil, err
 	}
+	letters, err := openLetters(ctx, p.Plan())
+	if err != nil {
+		return nil, err
+	}
 	r := newRun(s, cfg, p.Plan(), at)
 	r.event(RunStarted{EventInfo: r.info(), Placement: at.String()})
 	system := s.core.actors(cfg.Logger)
 	r.begin(ctx, func() *actors.Run {
-		return system.Start(ctx, r.graph, actors.Config{ID: string(r.id), OnEvent: r.observe, OnEnd: r.released})
+		return system.Start(ctx, r.graph, actors.Config{
+			ID: string(r.id), OnEvent: r.observe, OnEnd: r.released,
+			Failures:  actors.Budget{Count: int64(cfg.MaxFailed), Fraction: float64(cfg.MaxFailedFraction)},
+			Probation: int64(cfg.Probation), Grace: cfg.Grace, Letters: letters,
+		})
 	})
 	return newTyped[Out](r), nil
 }

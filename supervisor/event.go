@@ -61,19 +61,21 @@ type (
 
 // Events of stages and items.
 type (
-	// WorkerRestarted says that a stage's worker died, why, and that it is replaced.
+	// WorkerRestarted says that a stage's worker, or the iterator of a source, died, why, and when it is replaced.
 	WorkerRestarted struct {
 		EventInfo
 		Stage  string
 		Worker int
-		Err    error // as a rule *stages.PanicError
+		Lives  int           // incarnations of this worker, the coming one included
+		Err    error         // as a rule *stages.PanicError
+		Retry  time.Duration // until it is replaced; 0: at once
 	}
-	// CloseFailed says that Close of a worker, or of an aggregator of AggregateByKey, returned an error; or, of a worker,
-	// panicked. Nothing follows from it.
+	// CloseFailed says that Close of a worker, of an aggregator of AggregateByKey or of a dead-letter sink returned an error;
+	// or, but for an aggregator's, panicked. Nothing follows from it.
 	CloseFailed struct {
 		EventInfo
-		Stage  string
-		Worker int
+		Stage  string // of a sink: the first that writes to it
+		Worker int    // negative: of a sink
 		Err    error
 	}
 	// HookFailed says that a StageEnter or StageExit returned an error, or panicked. The run fails with it, unless it was
@@ -83,7 +85,8 @@ type (
 		Stage string
 		Err   error
 	}
-	// StageHung names a function that ignores its context: Stop has waited for it as long as it may.
+	// StageHung names a function that ignores its context: Stop has waited for it as long as it may; or its Timeout has been
+	// over for as long as that, its item has failed, and the stage goes on without it.
 	StageHung struct {
 		EventInfo
 		Stage string
@@ -96,11 +99,13 @@ type (
 		Item    stages.ID
 		Attempt int // the one that failed
 		Err     error
+		Retry   time.Duration // until the next one; 0: at once
 	}
 	// ItemFailed says that an item failed for good and was skipped, or that it ends the run.
 	ItemFailed struct {
 		EventInfo
-		Err    *stages.ItemError
-		Budget int64 // failures of the stage so far
+		Err      *stages.ItemError
+		Letter   bool  // it was handed to a dead-letter sink
+		Failures int64 // of the stage so far
 	}
 )

@@ -96,7 +96,8 @@ func entryOf(e Event) entry {
 		d.add(slog.Int64("count", e.Count))
 	case WorkerRestarted:
 		d.level, d.message = slog.LevelWarn, "worker restarted"
-		d.add(slog.String("stage", e.Stage), slog.Int("worker", e.Worker))
+		d.add(slog.String("stage", e.Stage), slog.Int("worker", e.Worker), slog.Int("incarnation", e.Lives))
+		d.pause(e.Retry)
 		d.err(e.Err)
 	case CloseFailed:
 		d.level, d.message = slog.LevelWarn, "close failed"
@@ -112,10 +113,14 @@ func entryOf(e Event) entry {
 	case ItemRetried:
 		d.message = "item retried"
 		d.add(slog.String("stage", e.Stage), slog.String("item", e.Item.String()), slog.Int("attempt", e.Attempt))
+		d.pause(e.Retry)
 		d.err(e.Err)
 	case ItemFailed:
 		d.level, d.message = slog.LevelWarn, "item failed"
 		d.add(slog.String("stage", e.Err.Stage), slog.String("item", e.Err.Item.String()), slog.Int("attempts", e.Err.Attempts))
+		if e.Letter {
+			d.add(slog.Bool("letter", true))
+		}
 		d.err(e.Err.Err)
 	default:
 		d.message = "event"
@@ -124,6 +129,13 @@ func entryOf(e Event) entry {
 }
 
 func (d *entry) add(attrs ...slog.Attr) { d.attrs = append(d.attrs, attrs...) }
+
+// pause is how long something waits, if it does.
+func (d *entry) pause(p time.Duration) {
+	if p > 0 {
+		d.add(slog.String("pause", p.String()))
+	}
+}
 
 func (d *entry) err(err error) {
 	if err != nil {

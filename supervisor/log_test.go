@@ -73,9 +73,9 @@ func every() []struct {
 			`level=WARN msg="events lost" pipeline=thumbs run=c0ffee count=17`,
 		},
 		{
-			"worker restarted", supervisor.WorkerRestarted{EventInfo: info, Stage: "decode", Worker: 2, Err: &stages.PanicError{Stage: "decode", Value: "mine", Stack: "goroutine 1"}},
-			`{"level":"warn","pipeline":"thumbs","run":"c0ffee","stage":"decode","worker":2,"err":"panic: mine","message":"worker restarted"}`,
-			`level=WARN msg="worker restarted" pipeline=thumbs run=c0ffee stage=decode worker=2 err="panic: mine"`,
+			"worker restarted", supervisor.WorkerRestarted{EventInfo: info, Stage: "decode", Worker: 2, Lives: 3, Retry: 100 * time.Millisecond, Err: &stages.PanicError{Stage: "decode", Value: "mine", Stack: "goroutine 1"}},
+			`{"level":"warn","pipeline":"thumbs","run":"c0ffee","stage":"decode","worker":2,"incarnation":3,"pause":"100ms","err":"panic: mine","message":"worker restarted"}`,
+			`level=WARN msg="worker restarted" pipeline=thumbs run=c0ffee stage=decode worker=2 incarnation=3 pause=100ms err="panic: mine"`,
 		},
 		{
 			"close failed", supervisor.CloseFailed{EventInfo: info, Stage: "decode", Worker: 2, Err: cause},
@@ -88,14 +88,14 @@ func every() []struct {
 			`level=WARN msg="hook failed" pipeline=thumbs run=c0ffee stage=decode err="no luck"`,
 		},
 		{
-			"item retried", supervisor.ItemRetried{EventInfo: info, Stage: "decode", Item: item, Attempt: 2, Err: cause},
-			`{"level":"info","pipeline":"thumbs","run":"c0ffee","stage":"decode","item":"list/1/42.3","attempt":2,"err":"no luck","message":"item retried"}`,
-			`level=INFO msg="item retried" pipeline=thumbs run=c0ffee stage=decode item=list/1/42.3 attempt=2 err="no luck"`,
+			"item retried", supervisor.ItemRetried{EventInfo: info, Stage: "decode", Item: item, Attempt: 2, Err: cause, Retry: time.Second},
+			`{"level":"info","pipeline":"thumbs","run":"c0ffee","stage":"decode","item":"list/1/42.3","attempt":2,"pause":"1s","err":"no luck","message":"item retried"}`,
+			`level=INFO msg="item retried" pipeline=thumbs run=c0ffee stage=decode item=list/1/42.3 attempt=2 pause=1s err="no luck"`,
 		},
 		{
-			"item failed", supervisor.ItemFailed{EventInfo: info, Err: &stages.ItemError{Stage: "decode", Item: item, Attempts: 3, Err: cause}, Budget: 5},
-			`{"level":"warn","pipeline":"thumbs","run":"c0ffee","stage":"decode","item":"list/1/42.3","attempts":3,"err":"no luck","message":"item failed"}`,
-			`level=WARN msg="item failed" pipeline=thumbs run=c0ffee stage=decode item=list/1/42.3 attempts=3 err="no luck"`,
+			"item failed", supervisor.ItemFailed{EventInfo: info, Err: &stages.ItemError{Stage: "decode", Item: item, Attempts: 3, Err: cause}, Letter: true, Failures: 5},
+			`{"level":"warn","pipeline":"thumbs","run":"c0ffee","stage":"decode","item":"list/1/42.3","attempts":3,"letter":true,"err":"no luck","message":"item failed"}`,
+			`level=WARN msg="item failed" pipeline=thumbs run=c0ffee stage=decode item=list/1/42.3 attempts=3 letter=true err="no luck"`,
 		},
 	}
 }

@@ -73,11 +73,13 @@ func (r *run) observe(e actors.Event) {
 	i := r.info()
 	switch e := e.(type) {
 	case actors.Restarted:
-		r.event(WorkerRestarted{i, e.Stage, e.Worker, e.Err})
+		r.event(WorkerRestarted{i, e.Stage, e.Worker, e.Lives, e.Err, e.Retry})
 	case actors.Retried:
-		r.event(ItemRetried{i, e.Stage, e.Item, e.Attempt, e.Err})
+		r.event(ItemRetried{i, e.Stage, e.Item, e.Attempt, e.Err, e.Retry})
 	case actors.CloseFailed:
 		r.event(CloseFailed{i, e.Stage, e.Worker, e.Err})
+	case actors.Hung:
+		r.event(StageHung{i, e.Err.Stage, e.Err})
 	case actors.HookFailed:
 		r.event(HookFailed{i, e.Stage, e.Err})
 	case actors.Failed:
@@ -86,7 +88,7 @@ func (r *run) observe(e actors.Event) {
 			r.failures = r.failures[1:]
 		}
 		r.mu.Unlock()
-		r.event(ItemFailed{i, e.Err, e.Budget})
+		r.event(ItemFailed{i, e.Err, e.Letter, e.Failures})
 	}
 }
 
@@ -115,6 +117,7 @@ func (r *run) finish(err error) (decided error, first bool) {
 
 // complete is called when the consumer has found the end. It returns the run's error.
 func (r *run) complete() error {
+	r.actors.JudgeEnd()
 	err, first := r.finish(nil)
 	if first {
 		r.conclude()
@@ -223,15 +226,19 @@ func (r *run) Stop() error {
 	r.stop(ErrStopped)
 	grace := time.NewTimer(r.cfg.Grace)
 	defer grace.Stop()
+	gone := false
 	select {
 	case <-r.gone:
-		return nil
+		gone = true // but for functions that stages have gone on without
 	case <-grace.C:
 	}
 	var errs []error
 	for _, h := range r.actors.Hung() {
 		errs = append(errs, h)
 		r.event(StageHung{r.info(), h.Stage, h})
+	}
+	if gone {
+		return errors.Join(errs...)
 	}
 	errs = append(errs, r.hungTasks()...)
 	if len(errs) == 0 { // what does not end is not user code
@@ -288,7 +295,8 @@ func (r *run) stats() Stats {
 		s.Restarts += st.Restarts
 		o := StageStats{
 			Stage: st.Name, Kind: st.Kind, Mailbox: st.Mailbox, In: st.In, Out: st.Out,
-			Filtered: st.Filtered, Failed: st.Failed, Retries: st.Retries, Restarts: st.Restarts,
+			Filtered: st.Filtered, Failed: st.Failed, Letters: st.Letters, Tolerated: st.Tolerated, Retries: st.Retries,
+			Restarts: st.Restarts, Hung: st.Hung,
 		}
 		if s.Elapsed > 0 {
 			o.Busy = min(float64(st.Busy)/float64(s.Elapsed)/float64(st.Mailbox), 1)

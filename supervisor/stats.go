@@ -41,8 +41,13 @@ type StageStats struct {
 	Out      int64 // items handed on
 	Filtered int64 // inputs of which nothing came
 	Failed   int64 // for good
-	Retries  int64
-	Restarts int64
+	Letters  int64 // of Failed: handed to the dead-letter sink
+	// Tolerated is how many more items may fail before the run does: what is left of the stage's budget. A fraction is one
+	// of the items finished so far, or of Config.Probation if those are fewer.
+	Tolerated int64
+	Retries   int64
+	Restarts  int64
+	Hung      int64 // functions that the stage has gone on without, long after their Timeout, and that have not returned
 
 	// Busy is the part of its workers' time in which they ran the stage's function, 0 to 1. What a worker is at counts
 	// when it is done. It is 0 for a source.

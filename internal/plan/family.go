@@ -53,8 +53,8 @@ func (t *Tally) family() *Family {
 	return f
 }
 
-// Add adds t to the account and empties it.
-func (a *Account) Add(t *Tally) {
+// Add adds t to the account and empties it. It reports whether something has failed.
+func (a *Account) Add(t *Tally) (failed bool) {
 	if t.delivered > 0 {
 		a.delivered.Add(t.delivered)
 	}
@@ -64,7 +64,9 @@ func (a *Account) Add(t *Tally) {
 	if t.failed > 0 {
 		a.failed.Add(t.failed)
 	}
+	failed = t.failed > 0
 	t.delivered, t.filtered, t.failed = 0, 0, 0
+	return failed
 }
 
 func (t *Tally) count(f Fate, n int64) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"sync/atomic"
+	"time"
 )
 
 // A Kernel is a worker's instance of a stage: typed inside, untyped at its door. Its methods run user code, in the
@@ -22,7 +23,9 @@ type Kernel interface {
 // Work is one delivery as a kernel sees it. It lives as long as the worker, so that the context given to user code can
 // point at it.
 type Work struct {
-	Place Place // immutable
+	Place  Place     // immutable
+	Base   time.Time // immutable; from which Due counts
+	Kernel Kernel    // once it is open
 
 	// The delivery. Set by the worker before each Run.
 	In      Chunk  // nil: no items, only a flush
@@ -51,6 +54,8 @@ type Work struct {
 	Open     Partial    // what of item Next has been handed on; Streaming only
 	Unsure   int        // set by Rescue: items [Next, Unsure) were taken together, and any of them may be at fault
 	CloseErr error      // of state that was closed during the delivery
+
+	due atomic.Int64 // see Begin
 
 	// Yield is set by the stage a while after the delivery: give back what is not begun. One load per item is cheaper
 	// than looks at the clock.

@@ -1,0 +1,76 @@
+package actors
+
+import (
+	"slices"
+	"time"
+)
+
+// Alarms are what a stage has to do at some time: an item is to be tried again, a worker to be replaced, somebody to look
+// whether a function hangs. There is one timer for all of them, and none where there are none.
+type alarms struct {
+	q     []alarm // in order of time
+	timer *time.Timer
+}
+
+// An alarm is one of them.
+type alarm struct {
+	at     time.Duration
+	piece  *piece // is tried again; nil: it is the worker's
+	worker int    // is replaced; noWorker: it is the stage's, which looks who hangs
+}
+
+// after sets an alarm.
+func (s *stage) after(pause time.Duration, a alarm) {
+	a.at = s.run.clock() + pause
+	i, _ := slices.BinarySearchFunc(s.alarms.q, a.at, func(b alarm, at time.Duration) int {
+		if b.at <= at {
+			return -1 // those of the same moment ring in the order in which they were set
+		}
+		return 1
+	})
+	if s.alarms.q = slices.Insert(s.alarms.q, i, a); i == 0 {
+		s.alarms.arm(s, pause)
+	}
+}
+
+func (a *alarms) arm(s *stage, pause time.Duration) {
+	if a.timer == nil {
+		a.timer = time.AfterFunc(pause, func() { s.run.send(s.self, &rung{}) })
+	} else {
+		a.timer.Reset(pause)
+	}
+}
+
+// ring does what is due.
+func (s *stage) ring() {
+	if s.aborted || s.over {
+		return
+	}
+	now := s.run.clock()
+	for len(s.alarms.q) > 0 && s.alarms.q[0].at <= now {
+		a := s.alarms.q[0]
+		s.alarms.q = slices.Delete(s.alarms.q, 0, 1)
+		switch {
+		case a.piece != nil:
+			s.wake(a.piece)
+		case a.worker != noWorker:
+			s.revive(a.worker)
+		default:
+			s.look(now)
+		}
+		if s.aborted {
+			return
+		}
+	}
+	if len(s.alarms.q) > 0 {
+		s.alarms.arm(s, s.alarms.q[0].at-now)
+	}
+}
+
+// stop ends all alarms.
+func (a *alarms) stop() {
+	a.q = nil
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+}

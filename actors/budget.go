@@ -1,0 +1,67 @@
+package actors
+
+import (
+	"fmt"
+
+	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/stages"
+)
+
+// Budgets limit how many items of the sources may fail in a whole run, besides those of the stages. The zero Budget is no
+// limit.
+type Budget struct {
+	Count    int64   // 0: no limit
+	Fraction float64 // of the items that are finished with; 0: no limit
+}
+
+// spent reports whether failed items, of n, are more than the budget.
+func (b Budget) spent(failed, n, probation int64, final bool) bool {
+	return b.Count > 0 && failed > b.Count ||
+		b.Fraction > 0 && (final || n >= probation) && float64(failed) > b.Fraction*float64(n)
+}
+
+// settle adds to the account. When something has failed that was one too many, the run is over at once: there is no place
+// in it to which it could still be complete.
+func (r *Run) settle(t *plan.Tally) {
+	if r.account.Add(t) {
+		r.itemFailed()
+	}
+}
+
+func (r *Run) itemFailed() {
+	if r.cfg.Failures == (Budget{}) {
+		return
+	}
+	delivered, filtered, failed := r.account.Settled()
+	n := delivered + filtered + failed
+	if r.cfg.Failures.spent(failed, n, r.cfg.Probation, false) && r.overBudget(failed, n) {
+		r.outlet.finish()
+	}
+}
+
+// JudgeEnd judges the failures of a run of which the consumer has been given everything. If they are too many, they are
+// among the Causes then.
+func (r *Run) JudgeEnd() {
+	_, _, failed := r.account.Settled()
+	if n := r.yielded(); r.cfg.Failures.spent(failed, n, r.cfg.Probation, true) {
+		r.overBudget(failed, n)
+	}
+}
+
+// overBudget fails the run, once.
+func (r *Run) overBudget(failed, n int64) bool {
+	if r.spent.Swap(true) {
+		return false
+	}
+	r.fail(nil, fmt.Errorf("%d of %d items failed, all stages together: %w", failed, n, stages.ErrBudget))
+	return true
+}
+
+// tolerated returns how many more items of the stage may fail.
+func (st *stageStats) tolerated(p plan.Policy, probation int64) int64 {
+	most := p.Count
+	if p.Fraction > 0 {
+		most = int64(p.Fraction * float64(max(st.finished.Load(), probation)))
+	}
+	return max(most-st.failed.Load(), 0)
+}

@@ -1,0 +1,246 @@
+package actors
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/restart"
+	"github.com/weirflow/weir/stages"
+)
+
+// Workers die and are replaced: at once, or after a pause, or together with those of another stage.
+
+// limitsOf are the limits of a stage's restarts.
+func limitsOf(r plan.Restart) restart.Limits {
+	l := restart.Limits{Max: r.Max, Within: r.Within, First: r.First, Most: r.Pause, InARow: plan.MaxInARow}
+	switch {
+	case l.Max == 0:
+		l.Max = plan.MaxInARow
+	case l.Max < 0:
+		l.Max = 0
+	}
+	if l.Within == 0 {
+		l.Within = restartWithin
+	}
+	if l.First == 0 {
+		l.First = firstPause
+	}
+	if l.Most == 0 {
+		l.Most = mostRestartPause
+	}
+	return l
+}
+
+// lastCauses is how many causes a RestartError has besides the first.
+const lastCauses = 8
+
+func (s *stage) tooMany() error { return tooManyRestarts(s.spec.Name, s.record) }
+
+func tooManyRestarts(stage string, r *restart.Record) error {
+	return &stages.RestartError{Stage: stage, Restarts: r.Counted() - 1, Causes: r.Causes(lastCauses)}
+}
+
+// mourn notes that a worker has died at p, and reports whether it may be replaced. Workers that were at work when the last
+// death was noted die of the same thing, as when a server that all of them use is gone: that is one death, not many in a
+// row.
+func (s *stage) mourn(p *piece, err error) bool {
+	now := s.run.clock()
+	if p.deaths == s.deaths {
+		pause, again := s.record.Died(now, err, p.unopened, rand.Float64())
+		if !again {
+			return false
+		}
+		s.deaths++
+		s.shut = p.unopened
+		s.notBefore = now + pause
+	}
+	return true
+}
+
+// replaceWorker gives the worker that died at a piece, which has been judged, a new incarnation.
+func (s *stage) replaceWorker(w int, cause error) {
+	if s.aborted || s.over {
+		return // it stays as it is until the run stops: a second Stop would be a dead letter
+	}
+	s.bereave(w, cause)
+	if h := &s.workers[w]; !h.resting {
+		s.restart(h)
+	}
+}
+
+// bereave takes back what worker w has left, and says when it is replaced.
+func (s *stage) bereave(w int, cause error) {
+	h := &s.workers[w]
+	s.stats.restarts.Add(1)
+	s.revoke(w) // what waited behind it is handed out anew
+	if s.spec.Holds {
+		s.restore()
+	}
+	h.opened = false
+	h.lives++
+	pause := max(s.notBefore-s.run.clock(), 0)
+	s.run.event(Restarted{Stage: s.spec.Name, Worker: w, Lives: h.lives, Err: cause, Retry: pause})
+	if h.resting = pause > 0; h.resting {
+		s.after(pause, alarm{worker: w})
+	}
+	for _, i := range s.spec.Restart.Together {
+		s.run.send(s.run.pidOf(i), &renew{with: s.spec.Name})
+	}
+}
+
+// revive ends the pause of a worker.
+func (s *stage) revive(w int) {
+	h := &s.workers[w]
+	h.resting = false
+	s.restart(h)
+}
+
+// restart gives a worker that has died its new incarnation. One that was abandoned has it already.
+func (s *stage) restart(h *hand) {
+	if h.dead {
+		h.dead = false
+		s.sup.RestartChildren(h.pid)
+	}
+}
+
+// opened is told by every piece that comes back from a worker that has been opened.
+func (s *stage) opened(h *hand) {
+	if !h.opened {
+		h.opened = true
+		s.shut = false
+		s.record.Opened()
+	}
+}
+
+// mayOpen reports whether a worker that is not open may be given something: not in a pause, and after a failed open one at
+// a time, until one succeeds.
+func (s *stage) mayOpen() bool {
+	if s.notBefore > 0 {
+		if s.run.clock() < s.notBefore {
+			return false
+		}
+		s.notBefore = 0
+	}
+	if !s.shut {
+		return true
+	}
+	for i := range s.workers {
+		if h := &s.workers[i]; !h.opened && h.depth > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// renew replaces all workers because of the fate of another stage: each when it is through with what it is at.
+func (s *stage) renew(m *renew) {
+	if s.aborted || s.over {
+		return
+	}
+	for i := range s.workers {
+		h := &s.workers[i]
+		if h.retiring || h.depth == 0 && !h.opened {
+			continue
+		}
+		h.retiring = true
+		for p := s.head; p != nil; p = p.next {
+			if w := p.work.Load(); w != nil && p.worker == i {
+				w.Yield.Store(true)
+			}
+		}
+		s.revoke(i)
+		s.cx.Send(h.pid, &retire{worker: i, with: m.with})
+	}
+}
+
+// retired is told by a worker that it has done so. It is the same actor that goes on.
+func (s *stage) retired(m *retire) {
+	h := &s.workers[m.worker]
+	if s.aborted || s.over || !h.retiring || h.pid != m.from {
+		return
+	}
+	h.retiring, h.opened = false, false
+	h.lives++
+	if s.spec.Holds {
+		s.restore()
+	}
+	s.stats.restarts.Add(1)
+	s.run.event(Restarted{Stage: s.spec.Name, Worker: m.worker, Lives: h.lives, Err: fmt.Errorf("together with stage %q", m.with)})
+}
+
+// pidOf is the address of a stage, which need not be there yet.
+func (r *Run) pidOf(stage int) *actor.PID {
+	return actor.NewPID(r.sys.Address(), fmt.Sprintf("%s/s%d", r.name, stage))
+}
+
+// look finds the workers that are at one item for longer than its Timeout and the grace, and goes on without them.
+func (s *stage) look(now time.Duration) {
+	next, out := now+s.spec.Timeout+s.run.cfg.Grace, false
+	for p := s.head; p != nil; p = p.next {
+		if p.done || p.state.Load() == home {
+			continue
+		}
+		out = true
+		w := p.work.Load()
+		if w == nil {
+			continue
+		}
+		switch due := w.Due(); {
+		case due == 0:
+		case due+s.run.cfg.Grace > now:
+			next = min(next, due+s.run.cfg.Grace)
+		case w.Abandon(due):
+			s.abandon(p, w)
+			if s.aborted {
+				return
+			}
+			s.after(0, alarm{worker: noWorker}) // the ledger may not be what it was
+			return
+		}
+	}
+	if s.looking = out; out {
+		s.after(next-now, alarm{worker: noWorker})
+	}
+}
+
+// abandon goes on without the worker that has p and does not return. Its work is the stage's now: what was done before the
+// item that it hangs at is complete.
+func (s *stage) abandon(p *piece, w *plan.Work) {
+	i := p.worker
+	h := &s.workers[i]
+	own := w.Taken()
+	own.Kernel.Rescue(own)
+	item := stages.IDOf(s.run.graph, own.In.Head().IDs.At(own.Next))
+	hung := &stages.HungError{Stage: s.spec.Name, Worker: i, Item: item, Stack: s.run.stackOf(s.spec.Name, i, w.Place.Incarnation)}
+	p.fill(own)
+	p.busy = 0
+	p.err, p.died, p.fatal, p.canceled, p.retryable, p.spoiled, p.unsure = hung, true, false, false, false, false, false
+	p.lot.read = true
+	s.run.settle(own.Tally)
+	s.run.event(Hung{Err: hung})
+	hanging := s.stats.hanging.Add(1)
+
+	s.revoke(i)
+	s.forget(h.pid)
+	h.retiring = false
+	if s.returned(p); s.aborted {
+		return
+	}
+	if most := int64(max(s.spec.Mailbox, 2)); hanging >= most {
+		s.doom(p, fmt.Errorf("stage %q: %d functions do not return, which is all that there may be: %w", s.spec.Name, hanging, hung))
+		return
+	}
+	s.bereave(i, hung)
+	s.spawn(i)
+}
+
+// forget lets go of a child that does not answer: its actor is not waited for when the stage ends.
+func (s *stage) forget(child *actor.PID) {
+	s.run.sys.ProcessRegistry.Remove(child)
+	s.box.PostSystemMessage(&actor.Terminated{Who: child})
+	s.run.goroutineEnded()
+}

@@ -1,0 +1,162 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/stages"
+)
+
+// Letters is a place for dead letters that has been opened, and the stages of which it takes them.
+type Letters struct {
+	Stages []int // by index
+	To     stages.LetterWriter
+}
+
+// A scribe hands dead letters over, for one or several stages. Writing takes its time and is user code, so it is an actor of
+// its own. What comes in while it writes is synced in one go.
+type scribe struct {
+	run *Run
+	box *mailbox
+	of  *plan.Stage // the first that it writes for, which stands for it in errors
+	to  stages.LetterWriter
+
+	written []*dead // not synced
+	buf     []byte
+	broken  error // nothing is written any more
+}
+
+// A dead is an item that is to be handed over, and comes back when it has been. It keeps its place in its stage until then.
+type dead struct {
+	letter
+	from   *actor.PID
+	item   *stages.ItemError
+	chunk  plan.Chunk // nil: there is nothing but the error
+	at     int        // place of the item in chunk
+	piece  *piece
+	stored error // nil: it has been
+}
+
+// seal says that all that has been written before is to be synced.
+type seal struct{ letter }
+
+func (*dead) control() {}
+
+func newScribe(r *Run, box *mailbox, l Letters) *scribe {
+	return &scribe{run: r, box: box, of: r.graph.Stages[l.Stages[0]], to: l.To}
+}
+
+func (a *scribe) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *dead:
+		if m.stored = a.guard(func(ctx context.Context) error { return a.write(ctx, m) }); m.stored != nil {
+			c.Send(m.from, m)
+			return
+		}
+		if a.written = append(a.written, m); len(a.written) == 1 {
+			c.Send(c.Self(), &seal{}) // behind what has come by now
+		}
+	case *seal:
+		err := a.guard(func(context.Context) error { return a.to.Sync() })
+		for _, d := range a.written {
+			d.stored = err
+			c.Send(d.from, d)
+		}
+		clear(a.written)
+		a.written = a.written[:0]
+	case *actor.Stopping:
+		if _, err := a.run.aside(a.run.ctx, a.of, func(context.Context) error { return a.to.Close() }); err != nil {
+			a.run.event(CloseFailed{Stage: a.of.Name, Worker: noWorker, Err: err})
+		}
+	case *actor.Stopped:
+		a.box.close()
+	}
+}
+
+// guard calls user code, which must not fail: once it has, nothing is tried any more.
+func (a *scribe) guard(f func(context.Context) error) error {
+	if a.broken == nil {
+		_, a.broken = a.run.aside(a.run.ctx, a.of, f)
+	}
+	return a.broken
+}
+
+// write hands one letter to the writer.
+func (a *scribe) write(ctx context.Context, d *dead) error {
+	l := stages.Letter{
+		Pipeline: a.run.graph.Name, Stage: d.item.Stage, Item: d.item.Item, Attempts: d.item.Attempts, Time: time.Now(),
+		Errors: chain(d.item.Err),
+	}
+	if d.chunk != nil {
+		l.Codec = a.run.graph.Codec.Name()
+		var err error
+		if a.buf, err = d.chunk.Encode(a.run.graph.Codec, a.buf[:0], d.at); err != nil {
+			return fmt.Errorf("item %v cannot be encoded: %w", l.Item, err)
+		}
+		l.Payload = a.buf
+	}
+	return a.to.Write(ctx, l)
+}
+
+// mostErrors bounds the chain that is told of one item: errors are user code, and may unwrap to themselves.
+const mostErrors = 100
+
+// chain is what err and the errors in it say, outermost first, those of errors.Join in turn.
+func chain(err error) (all []string) {
+	todo := []error{err}
+	for len(todo) > 0 && len(all) < mostErrors {
+		err, todo = todo[0], todo[1:]
+		if err == nil {
+			continue
+		}
+		text := err.Error()
+		if n := len(all); n == 0 || all[n-1] != text { // a mark is transparent
+			all = append(all, text)
+		}
+		if many, ok := err.(interface{ Unwrap() []error }); ok {
+			todo = append(append([]error{}, many.Unwrap()...), todo...)
+		} else if inner := errors.Unwrap(err); inner != nil {
+			todo = append([]error{inner}, todo...)
+		}
+	}
+	return all
+}
+
+// bury sends the item at which a piece stands to the scribe.
+func (s *stage) bury(p *piece, item *stages.ItemError) {
+	if p.items() > 1 { // what lies behind it does not wait
+		s.lost = append(s.lost, s.split(p, 1))
+	}
+	p.waits = true
+	s.cx.Send(s.run.scribes[s.spec.Index], &dead{from: s.self, item: item, chunk: p.lot.chunk, at: p.from, piece: p})
+}
+
+// handedOver is told by the scribe that it has written a letter, or could not.
+func (s *stage) handedOver(m *dead) {
+	if s.aborted || s.over {
+		return
+	}
+	m.piece.waits = false
+	if m.stored != nil {
+		s.doom(m.piece, undelivered(m))
+		return
+	}
+	s.failedForGood(m.piece, m.item, true)
+	if s.aborted {
+		return
+	}
+	s.release(m.piece)
+	if s.spec.OneByOne() || s.spec.Streaming {
+		s.relist()
+	}
+}
+
+// undelivered is why the run fails with an item that the sink has not taken.
+func undelivered(m *dead) error {
+	return fmt.Errorf("stage %q: its dead-letter sink failed: %w; so the item is not handed over: %w", m.item.Stage, m.stored, m.item)
+}
