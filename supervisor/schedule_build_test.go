@@ -105,18 +105,21 @@ func (p *trial) hear(e supervisor.Event) {
 	}
 }
 
-// letGo ends what hangs.
-func (p *trial) letGo() { p.released.Do(func() { close(p.release) }) }
+// letGo ends what hangs, and lets it return: Stop would name it otherwise.
+func (p *trial) letGo() {
+	p.released.Do(func() { close(p.release) })
+	time.Sleep(time.Millisecond) // in a bubble, nobody goes on behind who could do so before
+}
 
 // A turn is one call of a function.
 type turn struct {
 	*history.Call
-	trial  *trial
-	work *work
-	load load
-	ctx  context.Context // of the call
-	goes fault
-	over bool
+	trial *trial
+	work  *work
+	load  load
+	ctx   context.Context // of the call
+	goes  fault
+	over  bool
 }
 
 // begin records a call, and decides how it goes.
@@ -433,7 +436,7 @@ func (p *trial) batch(in stages.Stream[load], st *step, name string) stages.Stre
 
 // A pile is an aggregator: it makes one load of several.
 type pile struct {
-	trial   *trial
+	trial *trial
 	step  *step
 	loads int
 	all   load

@@ -20,14 +20,14 @@ type load = []history.Item
 type fault int
 
 const (
-	healthy      fault = iota
-	slowly          // after some time
-	wrongly         // with an error that is final
-	once            // with an error that is to be retried
-	panics       // with a panic
+	healthy fault = iota
+	slowly        // after some time
+	wrongly       // with an error that is final
+	once          // with an error that is to be retried
+	panics        // with a panic
 	exits         // with runtime.Goexit
-	ignores         // not at all: it ignores its context
-	tardy           // after its Timeout, of which it takes notice
+	ignores       // not at all: it ignores its context
+	tardy         // after its Timeout, of which it takes notice
 )
 
 // The kinds of steps. Those after batched are for items that were made of several.

@@ -13,7 +13,7 @@ import (
 )
 
 // longest is how long a run may take, of the bubble's time, before it is said to hang.
-const longest = 24 * time.Hour
+const longest = 2 * time.Hour
 
 // play runs a schedule, in a bubble, and returns what is wrong with its history. ctx is the run's.
 func (s *schedule) play(ctx context.Context, seen *sights) (wrong []history.Violation) {
@@ -144,12 +144,13 @@ func (v *visitor) consume(ctx context.Context) {
 
 // takeOneByOne uses deadlines that are often missed: nothing must be consumed then.
 func (v *visitor) takeOneByOne(ctx context.Context) {
-	for {
-		soon, cancel := context.WithTimeout(ctx, 3*time.Millisecond)
+	for patience := 3 * time.Millisecond; ; patience *= 2 {
+		soon, cancel := context.WithTimeout(ctx, patience)
 		l, err := v.run.Next(soon)
 		cancel()
 		switch {
 		case err == nil:
+			patience = time.Millisecond
 			if !v.take(l) {
 				v.run.Stop()
 				return

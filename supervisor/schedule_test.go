@@ -12,8 +12,8 @@ import (
 
 // What the runtime is asked for.
 const (
-	retryLands = false // what is retryable is tried again
-	hangLands  = false // a function that ignores its context is not waited for
+	retryLands = true // what is retryable is tried again
+	hangLands  = true // a function that ignores its context is not waited for
 )
 
 // faultSeed is how a schedule that has failed is run again. A flag is defined where it is declared, or not at all.
