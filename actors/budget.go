@@ -11,7 +11,7 @@ import (
 // limit.
 type Budget struct {
 	Count    int64   // 0: no limit
-	Fraction float64 // of the items that are finished with; 0: no limit
+	Fraction float64 // of the items that the sources have yielded; 0: no limit
 }
 
 // spent reports whether failed items, of n, are more than the budget.
@@ -32,8 +32,8 @@ func (r *Run) itemFailed() {
 	if r.cfg.Failures == (Budget{}) {
 		return
 	}
-	delivered, filtered, failed := r.account.Settled()
-	n := delivered + filtered + failed
+	_, _, failed := r.account.Settled()
+	n := r.yielded() // of what is finished with, failures are known first
 	if r.cfg.Failures.spent(failed, n, r.cfg.Probation, false) && r.overBudget(failed, n) {
 		r.outlet.finish()
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/stages"
 )
@@ -20,9 +18,8 @@ import (
 // that of the exits, and only behind those does the outlet say that nothing comes any more.
 type hooks struct {
 	run     *Run
-	sources []*actor.PID // workers that wait for the word
-	entered []entry      // in order; written by enter, which has ended when exit begins
-	exiting bool         // guarded by Run.live: only who brings it to 0 looks at it
+	entered []entry // in order; written by enter, which has ended when exit begins
+	exiting bool    // guarded by Run.live: only who brings it to 0 looks at it
 }
 
 // An entry is one hook that has been entered for one stage.
@@ -41,13 +38,11 @@ func newHooks(r *Run) *hooks {
 	return &hooks{run: r}
 }
 
-// begin tells the worker of a source to run: at once, unless stages are to be entered before.
-func (r *Run) begin(source *actor.PID) {
-	if r.hooks == nil {
-		r.send(source, &begin{})
-		return
+// begin tells the workers of the sources to run. All stages are there: a source that fails at once must find them.
+func (r *Run) begin() {
+	for _, pid := range r.iterators {
+		r.send(pid, &begin{})
 	}
-	r.hooks.sources = append(r.hooks.sources, source)
 }
 
 // start is called when all actors are there.
@@ -79,9 +74,7 @@ func (h *hooks) enter() {
 			h.entered = append(h.entered, entry{s, k})
 		}
 	}
-	for _, pid := range h.sources {
-		r.send(pid, &begin{})
-	}
+	r.begin()
 }
 
 // end is called by the last goroutine of the actors, and reports whether there is more to do.

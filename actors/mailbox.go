@@ -121,6 +121,12 @@ func (m *mailbox) close() {
 }
 
 func (m *mailbox) loop() {
+	ended := false
+	defer func() {
+		if !ended { // by Goexit, in user code or in one of its methods, whatever has been recovered since
+			m.run()
+		}
+	}()
 	if m.begun != nil {
 		m.begun()
 	}
@@ -138,6 +144,7 @@ func (m *mailbox) loop() {
 	for _, x := range rest {
 		m.dead(x)
 	}
+	ended = true
 	m.ended()
 }
 
@@ -151,20 +158,15 @@ func (m *mailbox) handle() (again bool) {
 			return
 		}
 		reason := recover()
-		if m.stopped { // its parent has forgotten it: nobody is to be told
-			if reason == nil {
-				defer m.run() // this goroutine is ending; another one finishes
-			}
-			return
-		}
 		starting := m.starting
 		m.starting = false
-		if reason == nil {
-			if starting {
-				return // Goexit in the spawner's goroutine, which goes on ending
-			}
+		switch {
+		case m.stopped: // its parent has forgotten it: nobody is to be told
+			return
+		case reason == nil && starting:
+			return // Goexit in the spawner's goroutine, which goes on ending
+		case reason == nil:
 			reason = errGoexit
-			defer m.run() // this goroutine is ending; another one takes over
 		}
 		again = true
 		m.invoker.EscalateFailure(reason, msg)

@@ -56,8 +56,9 @@ type Run struct {
 	causes []cause  // guarded by mu
 	mixers []*mixer // guarded by mu: merges with epochs of their own
 
-	jobs  jobs
-	hooks *hooks // nil: there are none around the stages
+	jobs      jobs
+	iterators []*actor.PID // workers of the sources, which wait for the word; immutable when all stages are there
+	hooks     *hooks       // nil: there are none around the stages
 }
 
 // A cause is why a run failed.
@@ -277,6 +278,9 @@ func (a *root) spawn(c actor.Context) {
 		for k, p := range sp.In {
 			consumer[p], input[p] = pid, k
 		}
+	}
+	if r.hooks == nil { // else stages are to be entered before
+		r.begin()
 	}
 }
 

@@ -109,7 +109,7 @@ func (s *source) Receive(c actor.Context) {
 		if err != nil {
 			panic(err) // the name is ours alone
 		}
-		s.run.begin(pid)
+		s.run.iterators = append(s.run.iterators, pid)
 	case *actor.Stopping:
 		s.close()
 	case *actor.Stopped:
@@ -314,29 +314,33 @@ type iterator struct {
 func (a *iterator) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *begin:
-		a.iterate(m)
+		if !a.iterate(m) {
+			panic(errGoexit) // the panic was of nil, which GODEBUG can make unrecognizable
+		}
 	case *actor.Stopped:
 		a.box.close()
 	}
 }
 
-func (a *iterator) iterate(m *begin) {
+func (a *iterator) iterate(m *begin) (clean bool) {
 	s := a.s
 	ctx := s.run.label(s.tap.ctx, s.spec.Name, 0, 1)
 	j := s.run.jobs.enter(s.spec.Name, 0, 1)
-	clean := false
 	defer func() {
 		s.run.jobs.leave(j)
 		if clean {
 			return
 		}
 		r := recover()
-		value, stack := plan.Panicked(r)
-		m.died = &stages.PanicError{Stage: s.spec.Name, Value: value, Stack: stack}
-		if r != nil {
-			panic(r)
-		}
+		e := &stages.PanicError{Stage: s.spec.Name, Value: "its value cannot be asked"}
+		m.died = e
+		defer func() {
+			if r != nil {
+				panic(r)
+			}
+		}()
+		e.Value, e.Stack = plan.Panicked(r)
 	}()
 	s.feed.Run(ctx)
-	clean = true
+	return true
 }

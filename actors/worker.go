@@ -61,8 +61,11 @@ func (a *worker) Receive(c actor.Context) {
 			return // a husk: somebody else has it
 		}
 		a.self, a.parent = c.Self(), c.Parent()
-		if a.do(m) {
+		switch {
+		case a.do(m):
 			c.Send(c.Parent(), m)
+		case !a.box.stopped:
+			panic(errGoexit) // the panic was of nil, which GODEBUG can make unrecognizable
 		}
 	case *retire:
 		a.close()
@@ -89,9 +92,9 @@ func (a *worker) do(p *piece) (mine bool) {
 	p.unopened = a.kernel == nil
 	begun := a.s.run.clock()
 	a.waited = 0
-	clean := false
+	ran := false // the kernel has returned
 	defer func() {
-		if clean {
+		if mine {
 			return
 		}
 		r := recover()
@@ -99,12 +102,17 @@ func (a *worker) do(p *piece) (mine bool) {
 			a.leave()
 			return
 		}
-		a.rescue(p, r)
-		p.busy = a.s.run.clock() - begun - a.waited
-		a.report(p)
-		if r != nil {
-			panic(r)
+		defer func() { // a panic's value is user code, too, and may end the goroutine when it is asked
+			p.busy = a.s.run.clock() - begun - a.waited
+			a.report(p)
+			if r != nil {
+				panic(r)
+			}
+		}()
+		if !ran && a.kernel != nil {
+			a.kernel.Rescue(w)
 		}
+		a.rescue(p, r)
 	}()
 	if a.kernel == nil {
 		a.open()
@@ -121,7 +129,7 @@ func (a *worker) do(p *piece) (mine bool) {
 	w.Yield.Store(false)
 	p.work.Store(w)
 	a.kernel.Run(a.ctx, w)
-	clean = true
+	ran = true
 	if w.Parts == nil && w.Out != nil {
 		a.worked, a.made = w.Next-p.from, w.Out.Len()
 	}
@@ -173,23 +181,19 @@ func (p *piece) blame(err error, s *plan.Stage) {
 // rescue completes a piece that user code has not returned from.
 func (a *worker) rescue(p *piece, r any) {
 	w := &a.work
-	if a.kernel != nil {
-		a.kernel.Rescue(w)
-	}
-	p.fatal, p.canceled, p.retryable, p.spoiled, p.unsure = false, false, false, false, false
+	p.died, p.fatal, p.canceled, p.retryable, p.spoiled, p.unsure = true, false, false, true, false, false
+	e := &stages.PanicError{Stage: a.s.spec.Name, Value: "its value cannot be asked"}
+	p.err = e
 	if spoiled, ok := r.(*plan.Spoiled); ok {
-		p.died, p.spoiled = true, true
+		p.spoiled = true
 		p.blame(spoiled.Err, a.s.spec)
 		return
 	}
 	if open, ok := r.(*openError); ok {
-		p.died = true
 		p.blame(open.err, a.s.spec)
 		p.err = fmt.Errorf("open: %w", p.err)
 		return
 	}
-	value, stack := plan.Panicked(r)
-	e := &stages.PanicError{Stage: a.s.spec.Name, Value: value, Stack: stack}
 	switch {
 	case w.In == nil || w.Next >= w.To || w.Flushing || p.unopened: // no item's
 	case w.Unsure > w.Next+1:
@@ -197,7 +201,7 @@ func (a *worker) rescue(p *piece, r any) {
 	default:
 		e.Item = stages.IDOf(a.s.run.graph, w.In.Head().IDs.At(w.Next))
 	}
-	p.err, p.died, p.retryable = e, true, true
+	e.Value, e.Stack = plan.Panicked(r)
 }
 
 // report writes the result into the piece, which then belongs to the stage again.
@@ -245,7 +249,7 @@ func (a *worker) close() {
 			}
 			ended <- err
 		}()
-		err = k.Close()
+		err = plan.Examine(k.Close(), nil).Err
 		returned = true
 	}()
 	if err := <-ended; err != nil {

@@ -51,10 +51,20 @@ func (h *herald) post(e Event, told chan struct{}) {
 }
 
 func (h *herald) tell() {
+	silent := false
+	defer func() {
+		if silent {
+			return
+		}
+		// Owner: the herald. Ends when the queue is empty. Nobody waits for it, as in post. The listener has ended the
+		// goroutine that this one goes on for.
+		go h.tell()
+	}()
 	pprof.SetGoroutineLabels(context.Background()) // not those of the run that happened to start it
 	for n := h.next(); n.event != nil; n = h.next() {
 		h.call(n)
 	}
+	silent = true
 }
 
 // next returns what is to be told now: first of all, what was lost. It returns no event when there is none, and then
@@ -83,12 +93,7 @@ func (h *herald) call(n news) {
 		if heard {
 			return
 		}
-		if recover() == nil { // Goexit: this goroutine is ending
-			defer func() {
-				// Owner: the herald. Ends when the queue is empty. Nobody waits for it, as in post.
-				go h.tell()
-			}()
-		}
+		_ = recover()
 		if _, again := n.event.(EventsLost); again {
 			return // a listener that cannot even be told that
 		}

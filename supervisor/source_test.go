@@ -180,3 +180,20 @@ func TestUnreadableFolderEndsTheRun(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A source may fail before there is anything to do for the others: all stages are there by then.
+func TestASourceMayFailAtOnce(t *testing.T) {
+	sup := supervisor.New(supervisor.Config{})
+	for range 100 {
+		got, _, err := collectOn(t, sup, define(func(g *stages.Graph) stages.Stream[int] {
+			a := stages.Source(g, "a", ints(3))
+			b := stages.Source(g, "b", stages.FromSeq(func(context.Context) iter.Seq2[int, error] {
+				return func(yield func(int, error) bool) { yield(0, stages.Fatal(errUnlucky)) }
+			}))
+			return stages.Merge("both", stages.Arrival{}, a, b)
+		}))
+		if !errors.Is(err, errUnlucky) {
+			t.Fatalf("got %v, %v", got, err)
+		}
+	}
+}

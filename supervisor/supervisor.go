@@ -94,7 +94,7 @@ type Config struct {
 	Logger zerolog.Logger
 
 	// MaxFailed and MaxFailedFraction limit how many items of the sources may fail, as Stats.Failed counts them, in a whole
-	// run, on top of the stages' own budgets. The fraction is one of the items that are finished with. More than the limit
+	// run, on top of the stages' own budgets. The fraction is one of the items yielded so far. More than the limit
 	// ends the run at once, with stages.ErrBudget. 0 is no limit.
 	MaxFailed         int
 	MaxFailedFraction stages.Fraction

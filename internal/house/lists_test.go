@@ -10,6 +10,16 @@ func lists() house.Lists {
 			"stages/files.go os":            "FromFiles lists a directory, when it is opened",
 			"stages/files.go io/fs":         "FromFiles lists a directory, when it is opened",
 			"stages/files.go path/filepath": "FromFiles lists a directory, when it is opened",
+
+			"stages/deadletter/file.go os":            "a file of dead letters is opened in the deploying process, before the run starts",
+			"stages/deadletter/file.go io/fs":         "a file of dead letters is opened in the deploying process, before the run starts",
+			"stages/deadletter/file.go path/filepath": "the working directory may change while a file of dead letters is open",
+			"stages/deadletter/lock_unix.go os":       "a file of dead letters has one writer",
+			"stages/deadletter/lock_unix.go io/fs":    "a file of dead letters has one writer",
+			"stages/deadletter/lock_unix.go syscall":  "a file of dead letters has one writer",
+			"stages/deadletter/lock_windows.go os":    "a file of dead letters has one writer",
+			"stages/deadletter/lock_other.go os":      "a file of dead letters has one writer, where there are locks",
+			"stages/deadletter/read.go os":            "Read opens a file for the loop that ranges over it, in no stage",
 		},
 		// "file variable": tables that the compiler builds and nothing writes.
 		Globals: map[string]string{

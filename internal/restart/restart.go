@@ -28,7 +28,7 @@ func Pause(n int, first, most time.Duration, dice float64) time.Duration {
 		return 0
 	}
 	p := min(first, most)
-	for ; n > 1 && p < most; n-- {
+	for ; n > 1 && 0 < p && p < most; n-- {
 		if p = 2 * p; p < 0 || p > most { // it may overflow
 			p = most
 		}
@@ -38,7 +38,7 @@ func Pause(n int, first, most time.Duration, dice float64) time.Duration {
 
 // Limits say how often and when something may be replaced.
 type Limits struct {
-	Max    int           // deaths that count, within Within
+	Max    int // deaths that count, within Within
 	Within time.Duration
 	First  time.Duration // pause before the second replacement in a row
 	Most   time.Duration // longest pause

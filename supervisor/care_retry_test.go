@@ -1,0 +1,253 @@
+package supervisor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weirflow/weir/stages"
+	"github.com/weirflow/weir/supervisor"
+)
+
+var errTemporary = errors.New("temporary")
+
+// upTo is a source of the numbers below n.
+func upTo(g *stages.Graph, n int) stages.Stream[int] {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return stages.Source(g, "numbers", stages.FromSlice(all))
+}
+
+// outcomeOf runs what build makes to its end, and returns what came out.
+func outcomeOf[T any](t *testing.T, cfg supervisor.Config, build func(g *stages.Graph) stages.Stream[T]) (got []T, stats supervisor.Stats, err error) {
+	t.Helper()
+	p := stages.Define("care", func(g *stages.Graph, _ struct{}) stages.Stream[T] { return build(g) }).With(struct{}{})
+	run, err := supervisor.Deploy(t.Context(), supervisor.New(cfg), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Stop()
+	for v, e := range run.Items(t.Context()) {
+		if err = e; e == nil {
+			got = append(got, v)
+		}
+	}
+	return got, run.Stats(), err
+}
+
+// An item that is to be tried again waits, and in a stage with several workers it waits alone.
+func TestAnItemIsTriedAgainAfterAPause(t *testing.T) {
+	for _, workers := range []int{1, 4} {
+		for _, order := range []stages.Order{stages.Ordered, stages.Unordered} {
+			for name, fails := range map[string]func() error{
+				"an error":  func() error { return stages.Retryable(errTemporary) },
+				"by If":     func() error { return errTemporary },
+				"by Goexit": func() error { panic("no") },
+			} {
+				t.Run(fmt.Sprint(name, workers, order), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						var at []time.Duration
+						var begun time.Time
+						got, stats, err := outcomeOf(t, supervisor.Config{}, func(g *stages.Graph) stages.Stream[int] {
+							begun = time.Now()
+							return stages.Map(upTo(g, 100), "f", func(ctx context.Context, v int) (int, error) {
+								if v == 42 {
+									if at = append(at, time.Since(begun)); stages.Attempt(ctx) < 4 {
+										return 0, fails()
+									}
+								}
+								return v, nil
+							}, stages.Mailbox(workers), order, stages.Retry{Attempts: 4, First: time.Second, Max: 3 * time.Second,
+								If: func(err error) bool { return errors.Is(err, errTemporary) }})
+						})
+						if err != nil || stats.Retries != 3 {
+							t.Fatal(err, stats)
+						}
+						if workers == 1 || order == stages.Ordered {
+							if !slices.IsSorted(got) {
+								t.Errorf("out of order: %v", got)
+							}
+						} else if got[99] != 42 {
+							t.Errorf("the others waited: %v", got)
+						}
+						if len(got) != 100 {
+							t.Errorf("got %d", len(got))
+						}
+						pauses := []time.Duration{at[1] - at[0], at[2] - at[1], at[3] - at[2]}
+						want := []time.Duration{time.Second, 2 * time.Second, 3 * time.Second}
+						if strings.Contains(name, "Goexit") {
+							want = []time.Duration{0, time.Second, 2 * time.Second}
+						}
+						for i, p := range pauses {
+							if p > want[i] || p < want[i]/2 {
+								t.Errorf("pause %d was %v, want %v or half of it at least", i, p, want[i])
+							}
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// A stage whose workers cannot be opened waits longer and longer, and gives up.
+func TestAStageThatCannotBeOpenedGivesUp(t *testing.T) {
+	for _, workers := range []int{1, 8} {
+		t.Run(fmt.Sprint(workers), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var opens atomic.Int32
+				begun := time.Now()
+				_, _, err := outcomeOf(t, supervisor.Config{}, func(g *stages.Graph) stages.Stream[int] {
+					return stages.MapWith(upTo(g, 100), "f", func(context.Context) (int, error) {
+						return 0, fmt.Errorf("no server %d", opens.Add(1))
+					}, func(_ int, _ context.Context, v int) (int, error) { return v, nil }, stages.Mailbox(workers))
+				})
+				var r *stages.RestartError
+				if !errors.As(err, &r) || len(r.Causes) != 9 || r.Restarts != 10 {
+					t.Fatal(err)
+				}
+				if n := opens.Load(); n < 11 || n > 10+int32(workers) {
+					t.Errorf("%d openings", n)
+				}
+				if d := time.Since(begun); d > 22*time.Second || d < 10*time.Second {
+					t.Errorf("it took %v", d)
+				}
+			})
+		})
+	}
+}
+
+// A server that is gone for a while is waited for, by all workers.
+func TestAStageWaitsForWhatItCannotOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		got, _, err := outcomeOf(t, supervisor.Config{}, func(g *stages.Graph) stages.Stream[int] {
+			return stages.MapWith(upTo(g, 100), "f", func(context.Context) (int, error) {
+				if time.Since(begun) < 3*time.Second {
+					return 0, errors.New("no server")
+				}
+				return 0, nil
+			}, func(_ int, _ context.Context, v int) (int, error) { return v, nil }, stages.Mailbox(16))
+		})
+		if err != nil || len(got) != 100 {
+			t.Error(len(got), err)
+		}
+	})
+}
+
+// All workers die of one thing: that is one death, not many in a row.
+func TestWorkersThatDieTogetherDieOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int32
+		all := make(chan struct{})
+		got, stats, err := outcomeOf(t, supervisor.Config{}, func(g *stages.Graph) stages.Stream[int] {
+			return stages.Map(upTo(g, 100), "f", func(ctx context.Context, v int) (int, error) {
+				if stages.Attempt(ctx) == 1 && v < 16 {
+					if calls.Add(1) == 16 {
+						close(all)
+					}
+					<-all
+					panic("the server is gone")
+				}
+				return v, nil
+			}, stages.Mailbox(16), stages.Restart{Max: 1})
+		})
+		if err != nil || len(got) != 100 || stats.Restarts != 16 {
+			t.Error(len(got), err, stats.Restarts)
+		}
+	})
+}
+
+type closes struct{ closed *atomic.Int32 }
+
+func (c closes) Close() error { c.closed.Add(1); return nil }
+
+// Stages that share a fate are replaced together, and nothing is lost in those that did nothing wrong.
+func TestStagesAreReplacedTogether(t *testing.T) {
+	var opened, closed [2]atomic.Int32
+	got, stats, err := outcomeOf(t, supervisor.Config{}, func(g *stages.Graph) stages.Stream[int] {
+		open := func(i int) func(context.Context) (closes, error) {
+			return func(context.Context) (closes, error) { opened[i].Add(1); return closes{&closed[i]}, nil }
+		}
+		a := stages.MapWith(upTo(g, 10000), "a", open(0), func(_ closes, _ context.Context, v int) (int, error) { return v, nil },
+			stages.Mailbox(3), stages.Ordered)
+		sums := stages.Batch(a, "pairs", 2)
+		b := stages.Unbatch(sums, "flat")
+		return stages.MapWith(b, "b", open(1), func(_ closes, ctx context.Context, v int) (int, error) {
+			if v%1000 == 500 && stages.Attempt(ctx) == 1 {
+				panic("mine")
+			}
+			return v, nil
+		}, stages.Restart{Together: []string{"a", "pairs"}})
+	})
+	if err != nil || len(got) != 10000 || !slices.IsSorted(got) {
+		t.Fatal(len(got), err)
+	}
+	for i := range opened {
+		if opened[i].Load() != closed[i].Load() {
+			t.Errorf("stage %d: %d opened, %d closed", i, opened[i].Load(), closed[i].Load())
+		}
+	}
+	if opened[1].Load() != 11 || opened[0].Load() < 2 || stats.Restarts <= 10 {
+		t.Errorf("%d and %d opened, %d restarts", opened[0].Load(), opened[1].Load(), stats.Restarts)
+	}
+}
+
+func TestARunHasABudgetOfItsOwn(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		cfg   supervisor.Config
+		fails int
+		ok    bool
+	}{
+		{"as many as may", supervisor.Config{MaxFailed: 5}, 5, true},
+		{"one more", supervisor.Config{MaxFailed: 5}, 6, false},
+		{"a fraction", supervisor.Config{MaxFailedFraction: 0.01}, 10, true},
+		{"a larger one", supervisor.Config{MaxFailedFraction: 0.01}, 11, false},
+		{"in probation", supervisor.Config{MaxFailedFraction: 0.01, Probation: 1000}, 11, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, stats, err := outcomeOf(t, c.cfg, func(g *stages.Graph) stages.Stream[int] {
+				f := func(ctx context.Context, v int) (int, error) {
+					if v >= 500 && v < 500+c.fails {
+						return 0, errTemporary
+					}
+					return v, nil
+				}
+				return stages.Map(stages.Map(upTo(g, 1000), "a", f, stages.OnError(stages.Skip(1000))), "b", f)
+			})
+			if (err == nil) != c.ok || err != nil && !errors.Is(err, stages.ErrBudget) {
+				t.Error(err)
+			}
+			if c.ok && stats.Failed != int64(c.fails) {
+				t.Error(stats.Failed)
+			}
+		})
+	}
+}
+
+// A sink that fails ends the run, with the item in flight: not dropped, nor counted as failed.
+func TestASinkThatFailsEndsTheRun(t *testing.T) {
+	for name, m := range map[string]*memory{"a full disk": {full: 2}, "no sync": {sync: io.ErrShortWrite}} {
+		t.Run(name, func(t *testing.T) {
+			_, stats, err := outcomeOf(t, supervisor.Config{}, func(g *stages.Graph) stages.Stream[int] {
+				return stages.Map(upTo(g, 10), "f", func(_ context.Context, v int) (int, error) {
+					return 0, errTemporary
+				}, stages.OnError(stages.DeadLetter(m, 10)))
+			})
+			var run *supervisor.RunError
+			if !errors.As(err, &run) || !errors.Is(err, errTemporary) || stats.Failed > 2 || stats.Failed+stats.InFlight != stats.Yielded {
+				t.Errorf("%v\n%+v", err, stats)
+			}
+		})
+	}
+}
