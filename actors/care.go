@@ -42,6 +42,8 @@ func (s *stage) judge(p *piece) {
 	switch {
 	case err == plan.ErrDropped:
 		s.dropItem(p)
+	case p.hung && s.stats.hanging.Load() >= s.mostHanging():
+		s.doom(p, s.allHang(err))
 	case p.unopened && p.fatal:
 		s.doom(p, fmt.Errorf("stage %q: %w", s.spec.Name, err))
 	case p.died && !p.spoiled && !s.mourn(p, err):
@@ -161,7 +163,7 @@ func (s *stage) dropItem(p *piece) {
 	s.stats.filtered.Add(1)
 	if p.replays == 0 {
 		s.stats.finished.Add(1)
-		s.record.Progress()
+		s.progress(p)
 	}
 	s.settle(p, plan.Filtered)
 	s.pass(p)

@@ -31,7 +31,7 @@ func (s *stage) returned(p *piece) {
 		}
 	}
 	if n > 0 && p.replays == 0 || len(p.gone) > 0 {
-		s.record.Progress()
+		s.progress(p)
 		s.flushFails = 0
 	}
 	if s.spec.OneByOne() && (p.err != nil || p.from < p.to) {

@@ -67,6 +67,7 @@ type piece struct {
 	unopened  bool         // err is that of open
 	fresh     bool         // nothing is queued before it
 	died      bool         // err cost the worker
+	hung      bool         // by not returning
 	spoiled   bool         // but the item has had its attempt: the worker held what it must not
 	unsure    bool         // and may be that of any item before alone
 	fatal     bool         // err is Fatal

@@ -150,6 +150,7 @@ func (s *stage) give(w int, p *piece) {
 		p.branches = s.newBranches()
 	}
 	p.worker, p.out, p.err, p.died, p.late, p.tick = w, nil, nil, false, false, s.ticks
+	p.hung = false
 	p.fresh, p.deaths = h.depth == 0, s.deaths
 	p.state.Store(queued)
 	if p.items() > 1 || h.depth > 0 {

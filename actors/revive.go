@@ -47,18 +47,33 @@ func tooManyRestarts(stage string, r *restart.Record) error {
 // mourn notes that a worker has died at p, and reports whether it may be replaced. Workers that were at work when the last
 // death was noted die of the same thing, as when a server that all of them use is gone: that is one death, not many in a
 // row.
+//
+// How long a worker rests is its own affair: others may be at work all the time. But none is opened while one rests that
+// could not be.
 func (s *stage) mourn(p *piece, err error) bool {
-	now := s.run.clock()
+	h := &s.workers[p.worker]
+	now, dice := s.run.clock(), rand.Float64()
 	if p.deaths == s.deaths {
-		pause, again := s.record.Died(now, err, p.unopened, rand.Float64())
+		pause, again := s.record.Died(now, err, p.unopened, dice)
 		if !again {
 			return false
 		}
-		s.deaths++
-		s.shut = p.unopened
-		s.notBefore = now + pause
+		if s.deaths++; p.unopened {
+			s.shut, s.notBefore = true, now+pause
+		}
+	}
+	h.inARow++
+	h.rest = restart.Pause(h.inARow-1, s.limits.First, s.limits.Most, dice)
+	if p.unopened {
+		h.rest = max(s.notBefore-now, 0)
 	}
 	return true
+}
+
+// progress notes that an item of p is finished.
+func (s *stage) progress(p *piece) {
+	s.record.Progress()
+	s.workers[p.worker].inARow = 0
 }
 
 // replaceWorker gives the worker that died at a piece, which has been judged, a new incarnation.
@@ -82,11 +97,11 @@ func (s *stage) bereave(w int, cause error) {
 	}
 	h.opened = false
 	h.lives++
-	pause := max(s.notBefore-s.run.clock(), 0)
-	s.run.event(Restarted{Stage: s.spec.Name, Worker: w, Lives: h.lives, Err: cause, Retry: pause})
-	if h.resting = pause > 0; h.resting {
-		s.after(pause, alarm{worker: w})
+	s.run.event(Restarted{Stage: s.spec.Name, Worker: w, Lives: h.lives, Err: cause, Retry: h.rest})
+	if h.resting = h.rest > 0; h.resting {
+		s.after(h.rest, alarm{worker: w})
 	}
+	h.rest = 0
 	for _, i := range s.spec.Restart.Together {
 		s.run.send(s.run.pidOf(i), &renew{with: s.spec.Name})
 	}
@@ -222,7 +237,8 @@ func (s *stage) abandon(p *piece, w *plan.Work) {
 	p.lot.read = true
 	s.run.settle(own.Tally)
 	s.run.event(Hung{Err: hung})
-	hanging := s.stats.hanging.Add(1)
+	s.stats.hanging.Add(1)
+	p.hung = true
 
 	s.revoke(i)
 	s.forget(h.pid)
@@ -230,12 +246,16 @@ func (s *stage) abandon(p *piece, w *plan.Work) {
 	if s.returned(p); s.aborted {
 		return
 	}
-	if most := int64(max(s.spec.Mailbox, 2)); hanging >= most {
-		s.doom(p, fmt.Errorf("stage %q: %d functions do not return, which is all that there may be: %w", s.spec.Name, hanging, hung))
-		return
-	}
 	s.bereave(i, hung)
 	s.spawn(i)
+}
+
+// mostHanging is how many functions of the stage may hang at a time before the run fails: as many as it has workers, and
+// one that is replaced if there is only one.
+func (s *stage) mostHanging() int64 { return int64(max(s.spec.Mailbox, 2)) }
+
+func (s *stage) allHang(err error) error {
+	return fmt.Errorf("stage %q: %d functions do not return, which is one too many: %w", s.spec.Name, s.stats.hanging.Load(), err)
 }
 
 // forget lets go of a child that does not answer: its actor is not waited for when the stage ends.

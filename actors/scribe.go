@@ -142,11 +142,11 @@ func (s *stage) handedOver(m *dead) {
 		return
 	}
 	m.piece.waits = false
-	if m.stored != nil {
+	if m.stored == nil {
+		s.failedForGood(m.piece, m.item, true)
+	} else {
 		s.doom(m.piece, undelivered(m))
-		return
 	}
-	s.failedForGood(m.piece, m.item, true)
 	if s.aborted {
 		return
 	}

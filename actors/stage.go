@@ -48,6 +48,7 @@ type stage struct {
 	timer   *time.Timer
 	sup     actor.Supervisor
 
+	limits    restart.Limits
 	record    *restart.Record // of the deaths of workers
 	deaths    int             // noted there
 	shut      bool            // the last worker that was to be opened could not be
@@ -76,17 +77,20 @@ type hand struct {
 	door  *door
 	lives int // incarnations, the present one included
 
-	opened   bool // it has its state
-	dead     bool // its actor waits for a new incarnation
-	resting  bool // it is given one later
-	retiring bool // it is to end its state
+	inARow   int           // deaths since it has finished an item
+	rest     time.Duration // before it is replaced
+	opened   bool          // it has its state
+	dead     bool          // its actor waits for a new incarnation
+	resting  bool          // it is given one later
+	retiring bool          // it is to end its state
 }
 
 // away reports whether nothing may be given to the worker.
 func (h *hand) away() bool { return h.resting || h.retiring }
 
 func newStage(r *Run, s *plan.Stage, box *mailbox, in *edge, outs []outbox) *stage {
-	a := &stage{run: r, spec: s, stats: r.stats[s.Index], box: box, in: in, outs: outs, record: restart.New(limitsOf(s.Restart))}
+	a := &stage{run: r, spec: s, stats: r.stats[s.Index], box: box, in: in, outs: outs, limits: limitsOf(s.Restart)}
+	a.record = restart.New(a.limits)
 	a.win = newWindow(s.Window(), r.clock)
 	in.limit.Store(a.win.granted)
 	a.spare, a.spareLots = make([]*piece, 0, maxSpares), make([]*lot, 0, maxSpares)

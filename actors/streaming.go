@@ -87,7 +87,7 @@ func (s *stage) part(m *part) {
 	p := m.piece
 	n := m.reached - p.from
 	if n > 0 && p.replays == 0 {
-		s.record.Progress()
+		s.progress(p)
 	}
 	s.advance(p, m.reached, result{chunk: m.out, door: s.workers[p.worker].door}, m.dropped, 0)
 	p.resume = m.open

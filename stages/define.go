@@ -17,7 +17,8 @@ type Definition[Cfg, Out any] struct {
 }
 
 // Define names a pipeline. Nothing runs: build is called by With, and again in every process that hosts a part of the
-// pipeline, with an equal Config. See the package comment for what build must not depend on.
+// pipeline, with an equal Config, and by a deployment with supervisor.Replay. See the package comment for what build must
+// not depend on.
 //
 // The name is how processes speak of the pipeline; it must be unique among those given to supervisor.Main.
 func Define[Cfg, Out any](name string, build func(g *Graph, cfg Cfg) Stream[Out]) *Definition[Cfg, Out] {
@@ -30,22 +31,34 @@ func (d *Definition[Cfg, Out]) Name() string { return d.name }
 // With builds and validates the pipeline for cfg. It always returns a Pipeline: all faults are in its Err, and Deploy
 // returns them, so that one check in the caller is enough. A panic of the build function is one of the faults.
 func (d *Definition[Cfg, Out]) With(cfg Cfg) Pipeline[Out] {
-	g := &Graph{name: d.name, used: map[plan.Port]string{}}
+	return (&configured[Cfg, Out]{d, cfg}).build(nil)
+}
+
+// A configured is a Definition with its configuration, so that it can be built again.
+type configured[Cfg, Out any] struct {
+	d   *Definition[Cfg, Out]
+	cfg Cfg
+}
+
+// build makes the pipeline: for the letters of r, if it is not nil.
+func (c *configured[Cfg, Out]) build(r *replay) Pipeline[Out] {
+	d := c.d
+	g := &Graph{name: d.name, used: map[plan.Port]string{}, codec: &msgpack.Codec{}, replay: r, entries: map[int]string{}}
 	if d.name == "" {
 		g.fault(place{}, "the pipeline's name is empty")
 	}
 	if d.build == nil {
 		g.fault(place{}, "the build function is nil")
-		return Pipeline[Out]{d.name, nil, errors.Join(g.faults...)}
+		return Pipeline[Out]{d.name, nil, errors.Join(g.faults...), c}
 	}
-	out, ok := d.run(g, cfg)
+	out, ok := d.run(g, c.cfg)
 	if ok {
 		g.finish(out.g, out.port)
 	}
 	if len(g.faults) > 0 {
-		return Pipeline[Out]{d.name, nil, errors.Join(g.faults...)}
+		return Pipeline[Out]{d.name, nil, errors.Join(g.faults...), c}
 	}
-	return Pipeline[Out]{d.name, &plan.Graph{Name: d.name, Stages: g.stages, Outlet: out.port, Hooks: g.divideHooks(), Codec: &msgpack.Codec{}}, nil}
+	return Pipeline[Out]{d.name, &plan.Graph{Name: d.name, Stages: g.stages, Outlet: out.port, Hooks: g.divideHooks(), Codec: g.codec}, nil, c}
 }
 
 // run calls the build function. Its panic is a fault, at the statement that panicked.
@@ -81,9 +94,10 @@ type Blueprint interface {
 // A Pipeline is a validated graph with its configuration: a value, to be deployed any number of times, at the same
 // time too. The zero Pipeline cannot be deployed.
 type Pipeline[Out any] struct {
-	name string
-	plan *plan.Graph // nil if there are faults
-	err  error
+	name  string
+	plan  *plan.Graph // nil if there are faults
+	err   error
+	again interface{ build(*replay) Pipeline[Out] } // a pointer, so that pipelines can be compared
 }
 
 // Name returns the name given to Define.

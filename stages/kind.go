@@ -113,6 +113,7 @@ func Attach[In, Out any](in Stream[In], name string, k Kind[In, Out], opts ...Op
 
 func attach[In, Out any](in Stream[In], k Kind[In, Out], d *draft) Stream[Out] {
 	g := behind(in, d.Name)
+	in = withLetters(in, d)
 	d.constructor(k.Fault, k.Open == nil)
 	d.keepsOrder(k.Ordered)
 	if d.Streaming && d.Timeout > 0 {
@@ -206,6 +207,7 @@ func attachSerial[In, Out any](
 		o.serial(d)
 	}
 	g := behind(in, d.Name)
+	in = withLetters(in, d)
 	s := d.Stage
 	s.MaxOutputs = outputsOf(k.MaxOutputs)
 	s.Pool = plan.NewPool[Out]()

@@ -42,6 +42,7 @@ func merge[T any](d *draft, ins []Stream[T]) Stream[T] {
 		panic(undefined(d.Name, "a merge of nothing: it has no inputs"))
 	}
 	g := behind(ins[0], d.Name)
+	g.mixLetters(d.Mix)
 	var ports []plan.Port
 	for i, in := range ins {
 		if behind(in, d.Name) != g {

@@ -79,6 +79,7 @@ func attachFork[In, Sel, Out any](
 ) []Stream[Out] {
 	g := behind(in, name)
 	d := newDraft(name, k.name, reflect.TypeFor[Out]())
+	in = withLetters(in, d)
 	d.check("%d branches", n, 1, maxBranches)
 	n = min(max(n, 0), maxBranches)
 	d.Outs, d.Fork = n, &plan.Fork{Several: k.most > 1}

@@ -39,6 +39,9 @@ func (g *Graph) restoreOrders() {
 			g.fault(placeOf(s), "its inputs do not part in one place, so there is no order to restore")
 			continue
 		}
+		if g.takeAsTheyCome(g.stages[fork], s) {
+			continue
+		}
 		s.Mix.Fork = fork + 1
 		g.restore(g.stages[fork], s)
 	}
@@ -47,9 +50,9 @@ func (g *Graph) restoreOrders() {
 // dominators returns, for each stage, the last stage that all of its items have passed.
 func (g *Graph) dominators() []int {
 	before := make([]int, len(g.stages))
-	for i, s := range g.stages {
+	for i := range g.stages {
 		before[i] = nowhere
-		for k, p := range s.In {
+		for k, p := range g.inputs(i) {
 			if k == 0 {
 				before[i] = p.Stage
 				continue

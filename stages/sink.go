@@ -13,6 +13,7 @@ func Sink[T any](in Stream[T], name string, f func(ctx context.Context, v T) err
 	g := behind(in, name)
 	d := newDraft(name, "sink", nil)
 	d.Outs = 0
+	in = withLetters(in, d)
 	for _, o := range opts {
 		o.work(d)
 	}

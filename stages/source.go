@@ -41,6 +41,13 @@ type Position struct {
 // An iterator that panics is opened again where it was. The third time in a row, without an item in between, its
 // panic fails the run.
 func Source[T any](g *Graph, name string, from Origin[T], opts ...SourceOption) Stream[T] {
+	if g.replay != nil {
+		from.open = func(context.Context, Position) iter.Seq2[T, error] { return func(func(T, error) bool) {} }
+	}
+	return source(g, name, from, opts...)
+}
+
+func source[T any](g *Graph, name string, from Origin[T], opts ...SourceOption) Stream[T] {
 	d := newDraft(name, sourceKind, reflect.TypeFor[T]())
 	d.Local, d.Stage.Ordered = from.local, true
 	for _, o := range opts {
@@ -52,6 +59,9 @@ func Source[T any](g *Graph, name string, from Origin[T], opts ...SourceOption) 
 		d.refuse("its origin is empty: make one with FromSlice, Shuffled, FromSeq, FromFunc, FromChan or FromFiles")
 	}
 	s := d.Stage
+	if g.replay != nil {
+		s.Epochs = 1
+	}
 	pool := plan.NewPool[T]()
 	s.Pool = pool
 	s.Feed = func() plan.Feed { return &feed[T]{open: from.open, stage: s, pool: pool} }

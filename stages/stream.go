@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/weirflow/weir/codecs"
 	"github.com/weirflow/weir/internal/plan"
 )
 
@@ -27,6 +28,9 @@ type Graph struct {
 	used     map[plan.Port]string // by which stage
 	faults   []error
 	hooks    []Hook
+	codec    codecs.Codec
+	replay   *replay        // nil: it runs its sources
+	entries  map[int]string // by the index of a merge, the stage behind it, whose letters it merges in
 
 	aroundItems []Hook // those of hooks that concern items; set when the graph is complete
 }
@@ -138,6 +142,7 @@ func (g *Graph) finish(of *Graph, outlet plan.Port) {
 			}
 		}
 	}
+	g.expectLetters()
 	g.joinFates()
 	g.restoreOrders()
 	g.refuseDeadlocks()

@@ -218,7 +218,7 @@ func TestARunHasABudgetOfItsOwn(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			_, stats, err := outcomeOf(t, c.cfg, func(g *stages.Graph) stages.Stream[int] {
 				f := func(ctx context.Context, v int) (int, error) {
-					if v >= 500 && v < 500+c.fails {
+					if v >= 1000-c.fails {
 						return 0, errTemporary
 					}
 					return v, nil

@@ -16,14 +16,14 @@ import (
 
 // Deploy starts p at a placement; nil means InProcess{}. It returns when all stages are there, whether or not they have done
 // anything yet, or with an error and nothing left behind. It does not wait for user code, but for dead-letter sinks to be
-// opened.
+// opened, and for the letters of a Replay.
 //
 // ctx is the run's: when it ends, the run stops, as by Stop. Its values are seen by user code.
 //
 // Errors, all joined: those of the definition (*stages.DefinitionError), of the configuration, of the placement
-// (*PlacementError), and the cause of ctx's end if it has ended; then, also joined, those of dead letters: a stage whose
-// input cannot be encoded (codecs.ErrNotEncodable), a sink that cannot be opened.
-func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out], at Placement) (*Run[Out], error) {
+// (*PlacementError), and the cause of ctx's end if it has ended; then those of the options; then, also joined, those of dead
+// letters: a stage whose input cannot be encoded (codecs.ErrNotEncodable), a sink that cannot be opened.
+func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out], at Placement, opts ...DeployOption) (*Run[Out], error) {
 	if s == nil {
 		return nil, errors.New("supervisor: no Supervisor: make one with New or Main")
 	}
@@ -34,6 +34,9 @@ func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out],
 	err := errors.Join(p.Err(), cfg.validate(), s.core.fault, context.Cause(ctx))
 	if _, ok := at.(InProcess); !ok {
 		err = errors.Join(err, &PlacementError{fmt.Sprint(at), "not one of this package"})
+	}
+	if err == nil {
+		p, err = withOptions(ctx, p, opts)
 	}
 	if err != nil {
 		return nil, err
@@ -59,9 +62,9 @@ func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out],
 // loop begins. When the loop ends, however it ends, everything is stopped and released, and Config.OnEvent has been told all;
 // this is waited for, at most twice Config.Grace. An error of either is the last turn. A function that does not return is
 // an event, StageHung.
-func Items[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out], at Placement) iter.Seq2[Out, error] {
+func Items[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out], at Placement, opts ...DeployOption) iter.Seq2[Out, error] {
 	return func(yield func(Out, error) bool) {
-		run, err := Deploy(ctx, s, p, at)
+		run, err := Deploy(ctx, s, p, at, opts...)
 		if err != nil {
 			var zero Out
 			yield(zero, err)

@@ -54,10 +54,10 @@ func (h *harvest) add(p parcel, e int) {
 	}
 }
 
-func (p *plant) run(ctx context.Context, within time.Duration) error {
+func (p *plant) run(ctx context.Context, within time.Duration, opts ...supervisor.DeployOption) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	run, err := supervisor.Deploy(ctx, supervisor.New(supervisor.Config{}), p.pipeline, nil)
+	run, err := supervisor.Deploy(ctx, supervisor.New(supervisor.Config{}), p.pipeline, nil, opts...)
 	if err != nil {
 		return err
 	}
