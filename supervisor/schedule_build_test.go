@@ -30,8 +30,10 @@ type trial struct {
 	mu    sync.Mutex
 	calls map[lap]int    // guarded by mu: for an item at a stage, so far
 	opens map[string]int // guarded by mu: by stage
+	shut  map[string]int // guarded by mu: those that failed
 	row   map[string]int // guarded by mu: deaths in a row, by stage
-	most  int            // guarded by mu: of them, the most at any stage
+	most  int            // guarded by mu: of both, the most at any stage
+	done  map[lap]bool   // guarded by mu: what has been finished
 	hung  map[string]int // guarded by mu: calls that nobody waits for any more, by stage
 	lost  int64          // guarded by mu: events
 }
@@ -45,7 +47,7 @@ type lap struct {
 func newTrial(s *schedule, seen *sights) *trial {
 	p := &trial{
 		schedule: s, trigger: make(chan struct{}), release: make(chan struct{}), seen: seen, byName: map[string]int{},
-		calls: map[lap]int{}, opens: map[string]int{}, row: map[string]int{}, hung: map[string]int{},
+		calls: map[lap]int{}, opens: map[string]int{}, row: map[string]int{}, hung: map[string]int{}, shut: map[string]int{}, done: map[lap]bool{},
 	}
 	p.record = history.New(func(n int) {
 		if !s.full && n == s.at {
@@ -137,23 +139,27 @@ func (p *trial) begin(ctx context.Context, w *work, l load) *turn {
 }
 
 func (t *turn) end(o history.Outcome) {
-	t.over = true
-	t.trial.progress(t.work.name, o == history.Died)
+	p, stage := t.trial, t.work.name
+	p.mu.Lock()
+	if k := (lap{t.work.index, stages.ItemID(t.ctx)}); o <= history.Dropped && !p.done[k] {
+		p.done[k] = true // what an aggregator is given again is no progress
+		p.row[stage] = 0
+	}
+	p.mu.Unlock()
+	if o == history.Died {
+		p.died(stage)
+	}
 	t.End(o)
 }
 
-// progress counts the deaths in a row at a stage.
-func (p *trial) progress(stage string, died bool) {
+// died counts the deaths in a row at a stage.
+func (p *trial) died(stage string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !died {
-		p.row[stage] = 0
-		return
-	}
 	if p.row[stage]++; p.row[stage] > 1 {
 		p.seen.see(secondDeath)
 	}
-	p.most = max(p.most, p.row[stage])
+	p.most = max(p.most, p.row[stage]+p.shut[stage])
 }
 
 // suffer does what the schedule says. dropped says that nothing comes of the item if that goes well.
@@ -215,8 +221,11 @@ func (t *turn) hang() error {
 	defer limit.Stop()
 	select {
 	case <-t.trial.release:
-		t.end(history.Canceled)
-		return t.ctx.Err()
+		if t.ctx.Err() != nil {
+			return t.told()
+		}
+		t.end(history.Finished)
+		return nil
 	case <-limit.C:
 	}
 	t.trial.mu.Lock()
@@ -253,7 +262,10 @@ func (p *trial) open(st *step, w *work) error {
 	p.mu.Unlock()
 	if n <= st.openFail || st.openFail > 0 && n == st.openFail+w.workers+1 {
 		p.seen.see(openFailed)
-		p.progress(w.name, true)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.shut[w.name]++
+		p.most = max(p.most, p.row[w.name]+p.shut[w.name])
 		return errBad
 	}
 	return nil
@@ -417,10 +429,9 @@ func (p *trial) batch(in stages.Stream[load], st *step, name string) stages.Stre
 		packs = stages.BatchBySize(in, name+" batch", 2*st.size, func(l load) int {
 			if _, again := died.LoadOrStore(l[0], true); st.dies(l[0]) && !again {
 				p.seen.see(unsureDeath)
-				p.progress(name, true)
+				p.died(name)
 				panic("as the schedule says")
 			}
-			p.progress(name, false)
 			return st.weight(l[0])
 		}, st.serial()...)
 	}

@@ -17,7 +17,10 @@ const (
 )
 
 // faultSeed is how a schedule that has failed is run again. A flag is defined where it is declared, or not at all.
-var faultSeed = flag.Int64("fault.seed", -1, "run only the fault schedule of this seed; -1: all")
+var (
+	faultSeed  = flag.Int64("fault.seed", -1, "run only the fault schedule of this seed; -1: all")
+	faultSeeds = flag.Int("fault.seeds", 1000, "how many fault schedules")
+)
 
 // A sight is a state of a run that is worth being hit by a fault.
 type sight int
@@ -65,7 +68,7 @@ func (s *sights) see(what sight) { s[what].Add(1) }
 // Whatever goes wrong in a pipeline, and however it is ended: nothing is lost, nothing comes out twice or in the wrong
 // order, nothing comes out that was not put in, no bound is exceeded, and what is counted is what has happened.
 func TestRandomSchedulesLoseNothing(t *testing.T) {
-	seeds := 1000
+	seeds := *faultSeeds
 	if testing.Short() {
 		seeds = 100
 	}
