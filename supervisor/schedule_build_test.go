@@ -35,6 +35,9 @@ type trial struct {
 	most  int            // guarded by mu: of both, the most at any stage
 	done  map[lap]bool   // guarded by mu: what has been finished
 	hung  map[string]int // guarded by mu: calls that nobody waits for any more, by stage
+	mail  map[lap]int    // guarded by mu: letters that were written, for an item at a stage
+	odd   []string       // guarded by mu: what is wrong with letters
+	rests time.Time      // guarded by mu: until when something waits for its next attempt
 	lost  int64          // guarded by mu: events
 }
 
@@ -47,10 +50,10 @@ type lap struct {
 func newTrial(s *schedule, seen *sights) *trial {
 	p := &trial{
 		schedule: s, trigger: make(chan struct{}), release: make(chan struct{}), seen: seen, byName: map[string]int{},
-		calls: map[lap]int{}, opens: map[string]int{}, row: map[string]int{}, hung: map[string]int{}, shut: map[string]int{}, done: map[lap]bool{},
+		calls: map[lap]int{}, opens: map[string]int{}, row: map[string]int{}, hung: map[string]int{}, shut: map[string]int{}, done: map[lap]bool{}, mail: map[lap]int{},
 	}
 	p.record = history.New(func(n int) {
-		if !s.full && n == s.at {
+		if !s.full && s.after == 0 && n == s.at {
 			close(p.trigger)
 		}
 	})
@@ -100,6 +103,11 @@ func (p *trial) hear(e supervisor.Event) {
 	switch e := e.(type) {
 	case supervisor.ItemFailed:
 		p.record.Fail(p.byName[e.Err.Stage], e.Err.Item)
+		p.checkLetter(e)
+	case supervisor.ItemRetried:
+		p.rest(e.Time.Add(e.Retry))
+	case supervisor.WorkerRestarted:
+		p.rest(e.Time.Add(e.Retry))
 	case supervisor.EventsLost:
 		p.mu.Lock()
 		p.lost += e.Count
@@ -271,8 +279,8 @@ func (p *trial) open(st *step, w *work) error {
 	return nil
 }
 
-func (w *work) options() (opts []stages.Option) {
-	opts = append(opts, stages.Mailbox(w.workers), w.budget())
+func (p *trial) options(w *work) (opts []stages.Option) {
+	opts = append(opts, stages.Mailbox(w.workers), p.budget(w))
 	if w.order != 0 {
 		opts = append(opts, w.order)
 	}
@@ -288,9 +296,9 @@ func (w *work) options() (opts []stages.Option) {
 	return opts
 }
 
-func (st *step) serial() (opts []stages.SerialOption) {
+func (p *trial) serial(st *step) (opts []stages.SerialOption) {
 	w := &st.work
-	if opts = append(opts, w.budget()); w.name == "" {
+	if opts = append(opts, p.budget(w)); w.name == "" {
 		opts = []stages.SerialOption{stages.OnError(stages.Skip(1 << 30))}
 	}
 	if w.buffer >= 0 {
@@ -326,20 +334,20 @@ func (p *trial) add(in stages.Stream[load], st *step, name string) stages.Stream
 		return func(ctx context.Context, l load) (load, error) { return l, p.do(ctx, w, l, false) }
 	}
 	each := func(in stages.Stream[load], w *work) stages.Stream[load] {
-		return stages.Map(in, w.name, mapping(w), w.options()...)
+		return stages.Map(in, w.name, mapping(w), p.options(w)...)
 	}
 	switch st.kind {
 	case stepMapWith:
 		return stages.MapWith(in, w.name, func(context.Context) (*work, error) { return w, p.open(st, w) },
-			func(_ *work, ctx context.Context, l load) (load, error) { return l, p.do(ctx, w, l, false) }, w.options()...)
+			func(_ *work, ctx context.Context, l load) (load, error) { return l, p.do(ctx, w, l, false) }, p.options(w)...)
 	case stepFilter:
 		return stages.Filter(in, w.name, func(ctx context.Context, l load) (bool, error) {
 			keep := w.keeps(l[0])
 			return keep, p.do(ctx, w, l, !keep)
-		}, w.options()...)
+		}, p.options(w)...)
 	case stepFlatMap:
 		var opts []stages.FlatMapOption
-		for _, o := range w.options() {
+		for _, o := range p.options(w) {
 			opts = append(opts, o)
 		}
 		return stages.FlatMap(in, w.name, func(ctx context.Context, l load) iter.Seq2[load, error] { return p.flat(ctx, w, l) }, opts...)
@@ -348,10 +356,10 @@ func (p *trial) add(in stages.Stream[load], st *step, name string) stages.Stream
 	case stepBatch, stepBySize:
 		return p.batch(in, st, name)
 	case stepAggregate:
-		return each(stages.Aggregate(in, w.name, func(context.Context) (*pile, error) { return &pile{trial: p, step: st}, p.open(st, w) }, st.serial()...), &st.inner[0])
+		return each(stages.Aggregate(in, w.name, func(context.Context) (*pile, error) { return &pile{trial: p, step: st}, p.open(st, w) }, p.serial(st)...), &st.inner[0])
 	case stepByKey:
 		return each(stages.AggregateByKey(in, w.name, func(l load) int { return st.key(l[0]) },
-			func(context.Context, int) (*pile, error) { return &pile{trial: p, step: st}, nil }, st.serial()...), &st.inner[0])
+			func(context.Context, int) (*pile, error) { return &pile{trial: p, step: st}, nil }, p.serial(st)...), &st.inner[0])
 	case stepTee:
 		a, b := stages.Tee(in, name+" tee")
 		side := &st.inner[1]
@@ -362,10 +370,10 @@ func (p *trial) add(in stages.Stream[load], st *step, name string) stages.Stream
 				t.goes = healthy
 			}
 			return t.suffer(false)
-		}, side.options()...)
+		}, p.options(side)...)
 		return each(child(a, name+" main", 0), &st.inner[0])
 	case stepRoute:
-		out := stages.Route(in, w.name, 2, func(ctx context.Context, l load) (int, error) { return w.branch(l[0]), p.do(ctx, w, l, false) }, w.options()...)
+		out := stages.Route(in, w.name, 2, func(ctx context.Context, l load) (int, error) { return w.branch(l[0]), p.do(ctx, w, l, false) }, p.options(w)...)
 		return stages.Merge(name+" join", st.mix(), each(out[0], &st.inner[0]), each(out[1], &st.inner[1]))
 	case stepDeal:
 		out := stages.RouteBatch(in, w.name, 2, func(ctx context.Context, l load) ([]int, error) {
@@ -374,7 +382,7 @@ func (p *trial) add(in stages.Stream[load], st *step, name string) stages.Stream
 				to[i] = w.branch(it)
 			}
 			return to, p.do(ctx, w, l, false)
-		}, w.options()...)
+		}, p.options(w)...)
 		return stages.Rejoin(name+" join", each(out[0], &st.inner[0]), each(out[1], &st.inner[1]))
 	}
 	return each(in, w)
@@ -423,7 +431,7 @@ func (p *trial) flat(ctx context.Context, w *work, l load) iter.Seq2[load, error
 func (p *trial) batch(in stages.Stream[load], st *step, name string) stages.Stream[load] {
 	var packs stages.Stream[[]load]
 	if st.kind == stepBatch {
-		packs = stages.Batch(in, name+" batch", st.size, st.serial()...)
+		packs = stages.Batch(in, name+" batch", st.size, p.serial(st)...)
 	} else {
 		var died sync.Map
 		packs = stages.BatchBySize(in, name+" batch", 2*st.size, func(l load) int {
@@ -433,7 +441,7 @@ func (p *trial) batch(in stages.Stream[load], st *step, name string) stages.Stre
 				panic("as the schedule says")
 			}
 			return st.weight(l[0])
-		}, st.serial()...)
+		}, p.serial(st)...)
 	}
 	w := &st.inner[0]
 	return stages.Map(packs, w.name, func(ctx context.Context, pack []load) (load, error) {
@@ -442,7 +450,7 @@ func (p *trial) batch(in stages.Stream[load], st *step, name string) stages.Stre
 			all = append(all, l...)
 		}
 		return all, p.do(ctx, w, all, false)
-	}, w.options()...)
+	}, p.options(w)...)
 }
 
 // A pile is an aggregator: it makes one load of several.

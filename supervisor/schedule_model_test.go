@@ -66,6 +66,7 @@ type work struct {
 	buffer   int          // -1: not said
 	timeout  time.Duration
 	skip     int // budget; -1: none, the first failure ends the run
+	letters  int // 1: failed items are handed to a sink; n > 1: which fails at the n-th; 0: they are not
 	attempts int // 0: not said
 	salt     uint64
 
@@ -89,17 +90,19 @@ const (
 
 // A schedule is a run and what goes wrong in it.
 type schedule struct {
-	seed    uint64
-	lens    []int // items per epoch, by source
-	epochs  int
-	buffer  int // of the sources
-	steps   []step
-	end     string
-	at      int  // its cause: the call with this number, or the item that the consumer gets
-	full    bool // the consumer is the cause, after having been away for a minute
-	byNext  bool // the consumer uses Next, and not a loop
-	lazy    int  // the consumer is away for a while, one item of so many; 0: never
-	timeout bool // there are stages with a Timeout
+	seed   uint64
+	lens   []int // items per epoch, by source
+	epochs int
+	buffer int // of the sources
+	steps  []step
+	end    string
+	at     int           // its cause: the call with this number, or the item that the consumer gets
+	after  time.Duration // or that so much time has passed; 0: it has not
+	full   bool          // the consumer is the cause, after having been away for a minute
+	byNext bool          // the consumer uses Next, and not a loop
+	lazy   int           // the consumer is away for a while, one item of so many; 0: never
+	tight  bool          // nothing waits anywhere
+	failed int           // so many items may fail in all; 0: any number
 }
 
 // grace is how long a function that ignores its context is waited for.
@@ -146,6 +149,12 @@ func randomSchedule(seed uint64) *schedule {
 	if r.IntN(3) == 0 {
 		s.lazy = 1 + r.IntN(30)
 	}
+	if r.IntN(15) == 0 {
+		s.failed = 1 + r.IntN(6)
+	}
+	if s.tight = r.IntN(4) == 0; s.tight {
+		s.buffer = 0
+	}
 	g := &gardener{r: r, s: s}
 	for n := 1 + r.IntN(5); n > 0; n -= g.add(n) {
 	}
@@ -158,6 +167,8 @@ func randomSchedule(seed uint64) *schedule {
 		s.at = 1 + r.IntN(total)
 		if s.full = r.IntN(2) == 0 || s.end == endsByBreak || s.end == endsByPanic; s.full {
 			s.at = 1 + r.IntN(1+total/4)
+		} else if r.IntN(2) == 0 {
+			s.after = time.Duration(1+r.IntN(200)) * time.Millisecond
 		}
 		return s
 	}
@@ -238,7 +249,13 @@ func (st *step) holds() bool {
 }
 
 // plain is the options of a stage without a function of its own.
-func (g *gardener) plain() work { return work{workers: 1, buffer: g.r.IntN(5) - 1, salt: g.r.Uint64()} }
+func (g *gardener) plain() work {
+	w := work{workers: 1, buffer: g.r.IntN(5) - 1, salt: g.r.Uint64()}
+	if g.s.tight {
+		w.buffer = 0
+	}
+	return w
+}
 
 // work gives a function its stage's options, and what goes wrong in it.
 func (g *gardener) work(kind string, ordered, serial bool) work {
@@ -275,6 +292,11 @@ func (g *gardener) work(kind string, ordered, serial bool) work {
 	case 1:
 		w.skip = r.IntN(6)
 	}
+	if w.skip >= 0 && r.IntN(4) == 0 {
+		if w.letters = 1; r.IntN(8) == 0 {
+			w.letters = 2 + r.IntN(4)
+		}
+	}
 	if !serial && r.IntN(5) == 0 {
 		w.timeout = time.Duration(20+r.IntN(100)) * time.Millisecond
 		w.bad[tardy] = rare(10, 30)
@@ -287,8 +309,8 @@ func (g *gardener) work(kind string, ordered, serial bool) work {
 
 // limited reports whether failures of items may end the run.
 func (s *schedule) limited() bool {
-	limited := false
-	s.each(func(w *work) { limited = limited || w.skip < 1<<30 })
+	limited := s.failed > 0
+	s.each(func(w *work) { limited = limited || w.skip < 1<<30 || w.letters > 1 })
 	return limited
 }
 
@@ -316,12 +338,6 @@ func (st *step) weight(it history.Item) int  { return 1 + int(mixItem(st.work.sa
 func (st *step) dies(it history.Item) bool   { return mixItem(st.work.salt+6, it)%30 == 0 }
 func (s *schedule) exit(sink *work) int      { return 1 + sink.index }
 func (s *schedule) nap(n int) (away bool)    { return s.lazy > 0 && n%s.lazy == 0 }
-func (w *work) budget() stages.AnyOption {
-	if w.skip < 0 {
-		return stages.OnError(stages.Fail())
-	}
-	return stages.OnError(stages.Skip(w.skip))
-}
 
 // ways are those of root through all steps.
 func (s *schedule) ways(root history.Item) []history.Way {
@@ -385,7 +401,7 @@ func (s *schedule) through(st *step, w history.Way, out *[]history.Way) []histor
 // String tells the schedule, a line per step.
 func (s *schedule) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "items %v, epochs %d, buffer %d, ends %s, at %d, full %v, Next %v, lazy %d", s.lens, s.epochs, s.buffer, s.end, s.at, s.full, s.byNext, s.lazy)
+	fmt.Fprintf(&b, "items %v, epochs %d, buffer %d, ends %s, at %d, after %v, full %v, Next %v, lazy %d, %d may fail", s.lens, s.epochs, s.buffer, s.end, s.at, s.after, s.full, s.byNext, s.lazy, s.failed)
 	for i := range s.steps {
 		st := &s.steps[i]
 		fmt.Fprintf(&b, "\n%-9s", st.kind)
@@ -409,6 +425,6 @@ func (s *schedule) String() string {
 }
 
 func (w *work) String() string {
-	return fmt.Sprintf("%q: workers %d, order %d, buffer %d, timeout %v, skip %d, attempts %d, one of: slow %d, wrong %d, retryable %d, panic %d, Goexit %d, hang %d, tardy %d; poison %d, again %d",
-		w.name, w.workers, w.order, w.buffer, w.timeout, w.skip, w.attempts, w.bad[slowly], w.bad[wrongly], w.bad[once], w.bad[panics], w.bad[exits], w.bad[ignores], w.bad[tardy], w.poison, w.again)
+	return fmt.Sprintf("%q: workers %d, order %d, buffer %d, timeout %v, skip %d, letters %d, attempts %d, one of: slow %d, wrong %d, retryable %d, panic %d, Goexit %d, hang %d, tardy %d; poison %d, again %d",
+		w.name, w.workers, w.order, w.buffer, w.timeout, w.skip, w.letters, w.attempts, w.bad[slowly], w.bad[wrongly], w.bad[once], w.bad[panics], w.bad[exits], w.bad[ignores], w.bad[tardy], w.poison, w.again)
 }

@@ -20,7 +20,7 @@ func (s *schedule) play(ctx context.Context, seen *sights) (wrong []history.Viol
 	p := newTrial(s, seen)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	sup := supervisor.New(supervisor.Config{OnEvent: p.hear, Grace: grace, DrainWithin: 2 * longest})
+	sup := supervisor.New(supervisor.Config{OnEvent: p.hear, Grace: grace, DrainWithin: 2 * longest, MaxFailed: s.failed})
 	run, err := supervisor.Deploy(ctx, sup, p.pipeline, nil)
 	if err != nil {
 		return []history.Violation{{Kind: history.Lost, Text: err.Error()}}
@@ -34,8 +34,14 @@ func (s *schedule) play(ctx context.Context, seen *sights) (wrong []history.Viol
 	})
 	done := make(chan struct{})
 	go func() {
+		var late <-chan time.Time
+		if s.after > 0 {
+			late = time.After(s.after)
+		}
 		select {
 		case <-p.trigger:
+			v.endAt()
+		case <-late:
 			v.endAt()
 		case <-done:
 		}
@@ -57,6 +63,9 @@ func (s *schedule) play(ctx context.Context, seen *sights) (wrong []history.Viol
 		wrong = append(wrong, history.Violation{Kind: history.Lost, Text: "stop: " + stopped.Error()})
 	}
 	end := p.ending(run.Err())
+	if end == history.Complete {
+		p.checkMail(run.Stats())
+	}
 	wrong = append(wrong, p.unfounded(run.Err(), end)...)
 	events := p.record.Events()
 	p.lookBack(events)
@@ -82,8 +91,11 @@ func (p *trial) unfounded(err error, end history.End) (wrong []history.Violation
 	if p.lost > 0 {
 		wrong = append(wrong, history.Violation{Kind: history.Lost, Text: fmt.Sprintf("%d events", p.lost)})
 	}
+	for _, text := range p.odd {
+		wrong = append(wrong, history.Violation{Kind: history.Miscounted, Text: text})
+	}
 	switch {
-	case end == history.Stopped && p.end == endsByItself, end == history.Complete && p.end == endsByBreak && p.row == nil:
+	case end == history.Stopped && p.end == endsByItself:
 	case end != history.Broken, p.limited(), p.most >= 10:
 		return wrong
 	}
@@ -245,6 +257,9 @@ func (v *visitor) look() {
 			busy--
 		}
 	}
+	if v.isResting() && v.end != endsByDrain {
+		v.seen.see(canceledInPause)
+	}
 	if busy > 0 && v.end != endsByDrain && v.end != endsByBoth {
 		v.seen.see(canceledInUserCode)
 	}
@@ -254,10 +269,12 @@ func (v *visitor) look() {
 func (p *trial) lookBack(events []history.Event) {
 	busy := make([]int, len(p.byName))
 	last := map[lap]history.Event{}
-	branch := map[int]bool{}
+	branch, deal := map[int]bool{}, map[int]bool{}
 	for i := range p.steps {
 		if st := &p.steps[i]; st.kind == stepRoute || st.kind == stepDeal {
-			branch[st.inner[0].index], branch[st.inner[1].index] = true, true
+			for k := range st.inner {
+				branch[st.inner[k].index], deal[st.inner[k].index] = true, st.kind == stepDeal
+			}
 		}
 	}
 	for _, e := range events {
@@ -283,6 +300,9 @@ func (p *trial) lookBack(events []history.Event) {
 		case history.Failed:
 			if branch[e.Stage] {
 				p.seen.see(failedInBranch)
+			}
+			if deal[e.Stage] {
+				p.seen.see(failedPart)
 			}
 			p.seen.see(failedForGood)
 		}

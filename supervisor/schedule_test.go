@@ -35,6 +35,9 @@ const (
 	failedHalfWay
 	failedForGood
 	failedInBranch
+	failedPart
+	letterWritten
+	letterLost
 	triedAgain
 	retriedAfterPause
 	replaced
@@ -45,6 +48,7 @@ const (
 	nextTimedOut
 	canceledWhileFull
 	canceledInUserCode
+	canceledInPause
 	drainedPartial
 	sightsInAll
 )
@@ -54,9 +58,10 @@ func (s sight) String() string {
 		"a worker dies behind items of the same piece that it has finished", "an aggregator dies that holds items",
 		"a death that may be any item's", "a second death in a row", "Goexit", "an open that fails",
 		"a function fails that has yielded some of its outputs", "an item fails for good", "an item fails in a branch",
+		"a part of a batch fails", "a dead letter is written", "a dead letter cannot be written",
 		"an item is tried again", "an item is tried again after a pause", "a worker is replaced", "a worker dies while others work",
 		"a Timeout is heeded", "a Timeout is ignored", "a run fails", "Next is too late",
-		"the run is ended while all is full", "the run is ended while functions are at work", "a drain with an incomplete batch",
+		"the run is ended while all is full", "the run is ended while functions are at work", "the run is ended while something waits for another attempt", "a drain with an incomplete batch",
 	}[s]
 }
 
