@@ -9,6 +9,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/weak"
 	"github.com/weirflow/weir/stages"
 )
 
@@ -67,6 +68,10 @@ func (s *stage) judgeFlush(p *piece, err error) {
 
 func (s *stage) judgeItem(p *piece, err error) {
 	p.attempt++
+	if s.run.weak == weak.NoCustody && p.died {
+		s.pass(p)
+		return
+	}
 	if p.retryable && p.attempt < s.spec.Retry.Most() {
 		pause := s.pause(p.attempt, p.died && !p.spoiled)
 		s.stats.retries.Add(1)
