@@ -145,6 +145,7 @@ func TestWhatCountsWhileItemsAreFinished(t *testing.T) {
 		"failed opens":                      {true, stages.Restart{Max: 5}, true},
 		"failed opens, as many as there be": {true, stages.Restart{Max: 21}, false},
 		"failed opens, long ago":            {true, stages.Restart{Max: 5, Within: time.Second, First: time.Second}, false},
+		"pauses do not grow":                {true, stages.Restart{Max: 4, Within: 3500 * time.Millisecond, First: time.Second}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			opens := 0
@@ -165,6 +166,19 @@ func TestWhatCountsWhileItemsAreFinished(t *testing.T) {
 				t.Errorf("%d items, %v", len(got.Out), got.Err)
 			}
 		})
+	}
+}
+
+// The pause before another attempt is time, too.
+func TestAnItemThatWaitsLetsDeathsBeLongAgo(t *testing.T) {
+	for first, restarts := range map[time.Duration]int{time.Millisecond: 3, 2 * time.Second: 10} {
+		got := stagetest.Run(t, func(in stages.Stream[int]) stages.Stream[int] {
+			return stages.Map(in, "f", func(context.Context, int) (int, error) { panic("always") },
+				stages.Retry{Attempts: 100, First: first}, stages.Restart{Max: 3, Within: time.Second, First: time.Millisecond})
+		}, 1)
+		if e, ok := errors.AsType[*stages.RestartError](got.Err); !ok || e.Restarts != restarts {
+			t.Errorf("%v: %v, want %d restarts", first, got.Err, restarts)
+		}
 	}
 }
 
