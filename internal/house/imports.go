@@ -15,10 +15,10 @@ func layers() map[string][]string {
 		"codecs":           {},
 		"internal/house":   {},
 		"internal/restart": {},
-		"internal/plan":    {"codecs"},
+		"internal/plan":    {"codecs", "internal/restart"},
 		"internal/wire":    {"codecs"},
 		"internal/link":    {"codecs", "internal/wire", "internal/restart"},
-		"stages":           {"codecs", "internal/plan"},
+		"stages":           {"codecs", "internal/plan", "internal/restart"},
 		"actors":           {"codecs", "internal/plan", "internal/restart", "stages"},
 		"supervisor":       {"codecs", "internal/plan", "internal/restart", "internal/wire", "internal/link", "stages", "actors"},
 		// What a newcomer copies imports what a newcomer can import: nothing internal.
