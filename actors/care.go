@@ -9,6 +9,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/weak"
 	"github.com/weirflow/weir/stages"
 )
 
@@ -42,8 +43,6 @@ func (s *stage) judge(p *piece) {
 	switch {
 	case err == plan.ErrDropped:
 		s.dropItem(p)
-	case p.hung && s.stats.hanging.Load() >= s.mostHanging():
-		s.doom(p, s.allHang(err))
 	case p.unopened && p.fatal:
 		s.doom(p, fmt.Errorf("stage %q: %w", s.spec.Name, err))
 	case p.died && !p.spoiled && !s.mourn(p, err):
@@ -69,6 +68,10 @@ func (s *stage) judgeFlush(p *piece, err error) {
 
 func (s *stage) judgeItem(p *piece, err error) {
 	p.attempt++
+	if s.run.weak == weak.NoCustody && p.died {
+		s.pass(p)
+		return
+	}
 	if p.retryable && p.attempt < s.spec.Retry.Most() {
 		pause := s.pause(p.attempt, p.died && !p.spoiled)
 		s.stats.retries.Add(1)
@@ -135,6 +138,9 @@ func (s *stage) failedForGood(p *piece, item *stages.ItemError, letter bool) {
 		return
 	case !s.within(false):
 		s.doom(p, s.stats.overBudget(s.spec.Name, item))
+		return
+	case p.hung && s.stats.hanging.Load() >= s.mostHanging():
+		s.doom(p, s.allHang(item))
 		return
 	}
 	s.pass(p)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/restart"
+	"github.com/weirflow/weir/internal/weak"
 	"github.com/weirflow/weir/stages"
 )
 
@@ -82,6 +83,9 @@ func (s *stage) bereave(w int, cause error) {
 	if s.spec.Holds {
 		s.restore()
 	}
+	if s.run.weak == weak.EmptyLedger {
+		s.forgetAll()
+	}
 	h.opened = false
 	h.lives++
 	s.run.event(Restarted{Stage: s.spec.Name, Worker: w, Lives: h.lives, Err: cause, Retry: h.rest})
@@ -92,6 +96,15 @@ func (s *stage) bereave(w int, cause error) {
 	for _, i := range s.spec.Restart.Together {
 		s.run.send(s.run.pidOf(i), &renew{with: s.spec.Name})
 	}
+}
+
+// forgetAll empties the ledger, but for what workers have: see package weak.
+func (s *stage) forgetAll() {
+	for _, p := range s.lost {
+		p.from, p.done = p.to, true
+	}
+	s.lost, s.waiting = nil, 0
+	s.lots.clear()
 }
 
 // revive ends the pause of a worker.
