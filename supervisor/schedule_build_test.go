@@ -129,7 +129,6 @@ type turn struct {
 	load  load
 	ctx   context.Context // of the call
 	goes  fault
-	over  bool
 }
 
 // begin records a call, and decides how it goes.
