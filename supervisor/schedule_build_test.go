@@ -355,10 +355,10 @@ func (p *trial) add(in stages.Stream[load], st *step, name string) stages.Stream
 	case stepBatch, stepBySize:
 		return p.batch(in, st, name)
 	case stepAggregate:
-		return each(stages.Aggregate(in, w.name, func(context.Context) (*pile, error) { return &pile{trial: p, step: st}, p.open(st, w) }, p.serial(st)...), &st.inner[0])
+		return each(stages.Aggregate(in, w.name, func(context.Context) (*heaped, error) { return &heaped{trial: p, step: st}, p.open(st, w) }, p.serial(st)...), &st.inner[0])
 	case stepByKey:
 		return each(stages.AggregateByKey(in, w.name, func(l load) int { return st.key(l[0]) },
-			func(context.Context, int) (*pile, error) { return &pile{trial: p, step: st}, nil }, p.serial(st)...), &st.inner[0])
+			func(context.Context, int) (*heaped, error) { return &heaped{trial: p, step: st}, nil }, p.serial(st)...), &st.inner[0])
 	case stepTee:
 		a, b := stages.Tee(in, name+" tee")
 		side := &st.inner[1]
@@ -452,15 +452,15 @@ func (p *trial) batch(in stages.Stream[load], st *step, name string) stages.Stre
 	}, p.options(w)...)
 }
 
-// A pile is an aggregator: it makes one load of several.
-type pile struct {
+// A heaped is an aggregator: it makes one load of several.
+type heaped struct {
 	trial *trial
 	step  *step
 	loads int
 	all   load
 }
 
-func (h *pile) Process(ctx context.Context, l load, emit func(load) bool) error {
+func (h *heaped) Process(ctx context.Context, l load, emit func(load) bool) error {
 	t := h.trial.begin(ctx, &h.step.work, l)
 	if t.goes >= panics && h.loads > 0 {
 		h.trial.seen.see(deathWhileHolding)
@@ -476,9 +476,9 @@ func (h *pile) Process(ctx context.Context, l load, emit func(load) bool) error 
 	return nil
 }
 
-func (h *pile) Held() int { return h.loads }
+func (h *heaped) Held() int { return h.loads }
 
-func (h *pile) Flush(_ context.Context, emit func(load) bool) error {
+func (h *heaped) Flush(_ context.Context, emit func(load) bool) error {
 	emit(h.all)
 	h.trial.held.Add(int64(-h.loads))
 	h.loads, h.all = 0, nil
