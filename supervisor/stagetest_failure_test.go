@@ -28,7 +28,7 @@ func TestFailuresInStagetestAreThoseOfARun(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 21))
 		n := r.IntN(300)
-		var chain []trouble
+		var chain []grief
 		for range r.IntN(3) {
 			chain = append(chain, randomTrouble(r))
 		}
@@ -113,8 +113,8 @@ func tellLetters(all []stages.Letter, stage string) (told []string) {
 	return told
 }
 
-// A trouble is a stage in which items fail, by their values.
-type trouble struct {
+// A grief is a stage in which items fail, by their values.
+type grief struct {
 	kind    string
 	salt    int
 	workers int
@@ -127,15 +127,15 @@ type trouble struct {
 	dies    int             // from that value on all do, always; 0: none
 }
 
-func randomTrouble(r *rand.Rand) trouble {
-	return trouble{
+func randomTrouble(r *rand.Rand) grief {
+	return grief{
 		kind: []string{"map", "filter", "flatmap", "pairs"}[r.IntN(4)], salt: r.IntN(1000), workers: 1 + r.IntN(3), letters: r.IntN(2) == 0,
 		retry:   stages.Retry{Attempts: r.IntN(6), First: time.Duration(r.IntN(2)) * time.Second, If: []func(error) bool{nil, isBad}[r.IntN(2)]},
 		restart: stages.Restart{Max: 50},
 	}
 }
 
-func lastTrouble(r *rand.Rand) trouble {
+func lastTrouble(r *rand.Rand) grief {
 	m := randomTrouble(r)
 	m.workers = 1
 	switch r.IntN(6) {
@@ -156,7 +156,7 @@ func lastTrouble(r *rand.Rand) trouble {
 func isBad(err error) bool { return errors.Is(err, errBad) }
 
 // suffer returns a function that fails so often for a value, in its way, and is well then.
-func (m trouble) suffer() func(v elem) error {
+func (m grief) suffer() func(v elem) error {
 	var mu sync.Mutex
 	failed := map[elem]int{}
 	return func(v elem) error {
@@ -184,7 +184,7 @@ func (m trouble) suffer() func(v elem) error {
 	}
 }
 
-func (m trouble) add(in stages.Stream[elem], name string, sink stages.LetterSink) stages.Stream[elem] {
+func (m grief) add(in stages.Stream[elem], name string, sink stages.LetterSink) stages.Stream[elem] {
 	suffer := m.suffer()
 	policy := stages.Skip(1 << 30)
 	switch {
