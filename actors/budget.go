@@ -57,7 +57,11 @@ func (r *Run) overBudget(failed, n int64) bool {
 	if r.spent.Swap(true) {
 		return false
 	}
-	r.fail(nil, fmt.Errorf("%d of %d items failed, all stages together: %w", failed, n, stages.ErrBudget))
+	err := fmt.Errorf("%d of %d items failed, all stages together: %w", failed, n, stages.ErrBudget)
+	if last := r.lastFailed.Load(); last != nil {
+		err = fmt.Errorf("%w; the last: %w", err, last)
+	}
+	r.fail(nil, err)
 	return true
 }
 

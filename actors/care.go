@@ -129,6 +129,7 @@ func (s *stage) failedForGood(p *piece, item *stages.ItemError, letter bool) {
 	if letter {
 		s.stats.letters.Add(1)
 	}
+	s.run.lastFailed.Store(item)
 	p.stops = s.stops(p) // behind settle, what it was made of may be gone
 	s.settle(p, plan.Failed)
 	s.run.event(Failed{Err: item, Letter: letter, Failures: failed})

@@ -3,10 +3,13 @@ package actors
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/restart"
 	"github.com/weirflow/weir/stages"
 )
 
@@ -29,7 +32,9 @@ type byValue struct {
 	choice *choice // what it has been asked; nil: nothing
 	worker *actor.PID
 	sup    actor.Supervisor
-	fails  int // in a row
+	record *restart.Record
+	lives  int
+	timer  *time.Timer // before the worker is replaced; nil: there was no need of one
 }
 
 func (*byValue) newEpoch() {} // the function knows only what is at hand
@@ -73,18 +78,49 @@ func (v *byValue) chosen(ch *choice) {
 	d := m.spec.Pool.Get(len(ch.order))
 	v.order = append(v.order[:0], ch.order...)
 	if v.gather(d) {
-		v.fails = 0
+		v.record.Progress()
 	}
-	if ch.died && !m.over {
-		m.stats.restarts.Add(1)
-		m.run.event(Restarted{Stage: m.spec.Name, Err: ch.err})
-		v.sup.RestartChildren(v.worker)
-		if v.fails++; v.fails < plan.MaxAttempts {
-			return
-		}
-	}
-	if ch.err != nil {
+	switch {
+	case m.over || ch.err == nil:
+	case ch.died:
+		v.mourn(ch.err)
+	default:
 		m.fail(ch.err)
+	}
+}
+
+// mourn replaces the worker, which has died: at once, or after a pause, in which nobody is asked.
+func (v *byValue) mourn(err error) {
+	m := v.m
+	pause, again := v.record.Died(m.run.clock(), err, false, rand.Float64())
+	if !again {
+		m.run.fail(m.spec, tooManyRestarts(m.spec.Name, v.record))
+		m.end(true)
+		return
+	}
+	v.lives++
+	m.stats.restarts.Add(1)
+	m.run.event(Restarted{Stage: m.spec.Name, Lives: v.lives, Err: err, Retry: pause})
+	if pause == 0 {
+		v.sup.RestartChildren(v.worker)
+		return
+	}
+	m.asked = true
+	v.timer = time.AfterFunc(pause, func() { m.run.send(m.self, &retry{}) })
+}
+
+// revive ends the pause.
+func (v *byValue) revive() {
+	if m := v.m; !m.over {
+		m.asked = false
+		v.sup.RestartChildren(v.worker)
+	}
+}
+
+// close ends the pause for good.
+func (v *byValue) close() {
+	if v.timer != nil {
+		v.timer.Stop()
 	}
 }
 

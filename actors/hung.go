@@ -22,6 +22,7 @@ type jobs struct {
 type job struct {
 	stage        string
 	worker, life int
+	hung         *stages.HungError // its stage has gone on without it
 }
 
 // Labels of goroutines in profiles, and the way to find one there: runtime/pprof is the only door to another goroutine's
@@ -43,7 +44,7 @@ func (r *Run) label(ctx context.Context, stage string, worker, life int) context
 
 // enter is called by an incarnation before it runs user code for the first time.
 func (j *jobs) enter(stage string, worker, life int) *job {
-	a := &job{stage, worker, life}
+	a := &job{stage: stage, worker: worker, life: life}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.at == nil {
@@ -51,6 +52,17 @@ func (j *jobs) enter(stage string, worker, life int) *job {
 	}
 	j.at[a] = struct{}{}
 	return a
+}
+
+// name notes that a job's function has been found to hang.
+func (j *jobs) name(stage string, worker, life int, err *stages.HungError) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for a := range j.at {
+		if a.stage == stage && a.worker == worker && a.life == life {
+			a.hung = err
+		}
+	}
 }
 
 // leave is called when it will run none any more.
@@ -70,6 +82,10 @@ func (r *Run) Hung() []*stages.HungError {
 	all := Goroutines()
 	var hung []*stages.HungError
 	for a := range r.jobs.at {
+		if a.hung != nil {
+			hung = append(hung, a.hung)
+			continue
+		}
 		hung = append(hung, &stages.HungError{Stage: a.stage, Worker: a.worker, Stack: all.of(r, *a)})
 	}
 	return hung
@@ -77,7 +93,7 @@ func (r *Run) Hung() []*stages.HungError {
 
 // stackOf returns the stack of an incarnation that hangs.
 func (r *Run) stackOf(stage string, worker, life int) string {
-	return Goroutines().of(r, job{stage, worker, life})
+	return Goroutines().of(r, job{stage: stage, worker: worker, life: life})
 }
 
 func (p Profile) of(r *Run, a job) string {

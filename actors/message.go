@@ -39,7 +39,7 @@ type (
 		with   string     // as in renew
 		from   *actor.PID // set by the worker
 	}
-	// retry says to a source that its iterator may be replaced.
+	// retry says to a source, or to a MergeFunc, that its worker may be replaced.
 	retry struct{ letter }
 	// poke says to a source that there is something in the ring.
 	poke struct{ letter }

@@ -80,6 +80,8 @@ func (m *mixer) Receive(c actor.Context) {
 		m.ins[x.in].ended, m.ins[x.in].failed = true, x.failed
 	case *choice:
 		m.way.(*byValue).chosen(x) // nobody else asks
+	case *retry:
+		m.way.(*byValue).revive() // nobody else has a worker
 	case *skip:
 		m.skip(x.epoch)
 	case *cancel:
@@ -93,6 +95,9 @@ func (m *mixer) Receive(c actor.Context) {
 		return
 	case *actor.Stopping:
 		m.over = true
+		if v, ok := m.way.(*byValue); ok {
+			v.close()
+		}
 		return
 	case *actor.Stopped:
 		m.box.close()

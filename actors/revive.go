@@ -236,6 +236,7 @@ func (s *stage) abandon(p *piece, w *plan.Work) {
 	p.err, p.died, p.fatal, p.canceled, p.retryable, p.spoiled, p.unsure = hung, true, false, false, false, false, false
 	p.lot.read = true
 	s.run.settle(own.Tally)
+	s.run.jobs.name(s.spec.Name, i, w.Place.Incarnation, hung)
 	s.run.event(Hung{Err: hung})
 	s.stats.hanging.Add(1)
 	p.hung = true
@@ -255,7 +256,7 @@ func (s *stage) abandon(p *piece, w *plan.Work) {
 func (s *stage) mostHanging() int64 { return int64(max(s.spec.Mailbox, 2)) }
 
 func (s *stage) allHang(err error) error {
-	return fmt.Errorf("stage %q: %d functions do not return, which is one too many: %w", s.spec.Name, s.stats.hanging.Load(), err)
+	return fmt.Errorf("stage %q: %d functions do not return, and no more may hang: %w", s.spec.Name, s.stats.hanging.Load(), err)
 }
 
 // forget lets go of a child that does not answer: its actor is not waited for when the stage ends.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/weak"
+	"github.com/weirflow/weir/stages"
 )
 
 // A Config says what a run is called, and who is told of it. Its functions are called in the actors' goroutines and must
@@ -41,16 +42,17 @@ type Run struct {
 
 	stopRoot sync.Once
 
-	account plan.Account
-	outputs atomic.Int64
-	streams atomic.Int64 // ends of the graph that have not been reached: the outlet's, and the sinks
-	stats   []*stageStats
-	taps    []*tap
-	tapOf   map[int]*tap // by stage
-	skips   map[int]bool // by stage: merges with epochs of their own that are the run's
-	outlet  *Outlet
-	spent   atomic.Bool  // more items have failed than may
-	scribes []*actor.PID // by stage; nil: it has none. Immutable when the stages are there
+	account    plan.Account
+	outputs    atomic.Int64
+	streams    atomic.Int64 // ends of the graph that have not been reached: the outlet's, and the sinks
+	stats      []*stageStats
+	taps       []*tap
+	tapOf      map[int]*tap // by stage
+	skips      map[int]bool // by stage: merges with epochs of their own that are the run's
+	outlet     *Outlet
+	spent      atomic.Bool // more items have failed than may
+	lastFailed atomic.Pointer[stages.ItemError]
+	scribes    []*actor.PID // by stage; nil: it has none. Immutable when the stages are there
 
 	live atomic.Int64 // goroutines of actors, those that have not been started included
 

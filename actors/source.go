@@ -234,6 +234,7 @@ func (s *source) failedForGood(item *stages.ItemError, letter bool) {
 	if letter {
 		s.stats.letters.Add(1)
 	}
+	s.run.lastFailed.Store(item)
 	s.run.account.Lose(1)
 	s.run.itemFailed()
 	s.run.event(Failed{Err: item, Letter: letter, Failures: failed})

@@ -1,6 +1,9 @@
 package actors
 
-import "github.com/weirflow/weir/internal/plan"
+import (
+	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/restart"
+)
 
 // A way is how a merge mixes. It belongs to its mixer, and takes from its inputs.
 type way interface {
@@ -18,7 +21,7 @@ func newWay(m *mixer) way {
 	case plan.Weighted:
 		return newWeighted(m)
 	case plan.ByValue:
-		return &byValue{picks: picks{m: m}}
+		return &byValue{picks: picks{m: m}, record: restart.New(m.spec.Restart.Limits()), lives: 1}
 	case plan.Rejoin:
 		return &rejoin{m: m}
 	case plan.InputOrder:

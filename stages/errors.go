@@ -157,6 +157,9 @@ type RestartError struct {
 
 // Error names the stage, the number and the last cause.
 func (e *RestartError) Error() string {
+	if e.Restarts == 0 {
+		return fmt.Sprintf("stage %q: a worker died, and none may be replaced: %v", e.Stage, e.Causes[len(e.Causes)-1])
+	}
 	return fmt.Sprintf("stage %q: a worker died again after %d restarts that counted: %v", e.Stage, e.Restarts, e.Causes[len(e.Causes)-1])
 }
 

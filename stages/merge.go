@@ -27,7 +27,8 @@ func Merge[T any](name string, mix Mix, ins ...Stream[T]) Stream[T] {
 // MergeFunc merges by value, as in a merge of sorted streams: it waits until every input that has not ended its epoch
 // offers an item, and takes it from the one whose index pick returns. Heads of inputs that have ended their epoch are
 // nil; at least one is not. Inputs must not depend on each other: see [RoundRobin]. pick must depend on its argument only,
-// and not keep it. An index of no input, or of one that has ended, fails the run, and so does a panic, the third time.
+// and not keep it. An index of no input, or of one that has ended, fails the run. A panic costs the worker that calls it, which is
+// replaced as one of a stage is by default: see Restart.
 func MergeFunc[T any](name string, pick func(heads []*T) int, ins ...Stream[T]) Stream[T] {
 	d := newDraft(name, "merge", reflect.TypeFor[T]())
 	if pick == nil {

@@ -235,7 +235,9 @@ func (r *run) Stop() error {
 	var errs []error
 	for _, h := range r.actors.Hung() {
 		errs = append(errs, h)
-		r.event(StageHung{r.info(), h.Stage, h})
+		if h.Item == (stages.ID{}) { // else it has been told when its stage went on
+			r.event(StageHung{r.info(), h.Stage, h})
+		}
 	}
 	if gone {
 		return errors.Join(errs...)
