@@ -41,7 +41,8 @@
 // # Failure
 //
 // A mistake in a definition never panics: With collects all of them and Deploy returns them, each a *DefinitionError
-// with stage, file and line. An error returned by a user's function concerns one item, and is not tried again: see OnError.
+// with stage, file and line. An error returned by a user's function concerns one item, and is tried again only if
+// [Retry] or [Retryable] says so; then OnError decides.
 // A panic is an error with a stack (*PanicError) that also costs its worker; its item is tried three times. A Hook sees an item's error first, and may change it.
 //
 // # What a pipeline can hold

@@ -12,7 +12,7 @@ import (
 type (
 	// Option suits stages that call a function for each item: Map, MapWith, Filter, Route, RouteBatch, Fork, Sink and
 	// foreign kinds like them.
-	// [Mailbox] [Buffer] [Ordered] [Unordered] [OnError] [Timeout]
+	// [Mailbox] [Buffer] [Ordered] [Unordered] [OnError] [Timeout] [Retry] [Restart]
 	Option interface {
 		FlatMapOption
 		work(*draft)
@@ -20,9 +20,9 @@ type (
 	// FlatMapOption is any Option, and [Streaming].
 	FlatMapOption interface{ flatMap(*draft) }
 	// SerialOption suits stages that see one item at a time, in order: Batch, Aggregate and foreign kinds like them.
-	// [Buffer] [OnError] [MaxWait] [MaxHeld] [DropLast] [Groups]
+	// [Buffer] [OnError] [Restart] [MaxWait] [MaxHeld] [DropLast] [Groups]
 	SerialOption interface{ serial(*draft) }
-	// SourceOption suits sources. [Buffer] [OnError] [Epochs] [Forever]
+	// SourceOption suits sources. [Buffer] [OnError] [Restart] [Epochs] [Forever]
 	SourceOption interface{ source(*draft) }
 	// AnyOption suits all of them.
 	AnyOption interface {
