@@ -3,12 +3,13 @@ package actors
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/weirflow/weir/internal/plan"
-	"github.com/weirflow/weir/internal/restart"
+	"github.com/weirflow/weir/internal/weak"
 	"github.com/weirflow/weir/stages"
 )
 
@@ -42,8 +43,6 @@ func (s *stage) judge(p *piece) {
 	switch {
 	case err == plan.ErrDropped:
 		s.dropItem(p)
-	case p.hung && s.stats.hanging.Load() >= s.mostHanging():
-		s.doom(p, s.allHang(err))
 	case p.unopened && p.fatal:
 		s.doom(p, fmt.Errorf("stage %q: %w", s.spec.Name, err))
 	case p.died && !p.spoiled && !s.mourn(p, err):
@@ -69,6 +68,10 @@ func (s *stage) judgeFlush(p *piece, err error) {
 
 func (s *stage) judgeItem(p *piece, err error) {
 	p.attempt++
+	if s.run.weak == weak.NoCustody && p.died {
+		s.pass(p)
+		return
+	}
 	if p.retryable && p.attempt < s.spec.Retry.Most() {
 		pause := s.pause(p.attempt, p.died && !p.spoiled)
 		s.stats.retries.Add(1)
@@ -86,31 +89,13 @@ func (s *stage) judgeItem(p *piece, err error) {
 
 // pause is how long an item waits that has failed so many times.
 func (s *stage) pause(failed int, panicked bool) time.Duration {
-	first, most := s.spec.Retry.First, s.spec.Retry.Max
-	if first == 0 {
-		first = firstPause
-	}
-	if most == 0 {
-		most = mostRetryPause
-	}
-	if panicked {
-		failed-- // its second attempt is immediate
-	}
-	return restart.Pause(failed, first, most, rand.Float64())
+	return s.spec.Retry.Pause(failed, panicked, rand.Float64())
 }
-
-// Defaults of stages.Retry and stages.Restart.
-const (
-	firstPause       = 100 * time.Millisecond
-	mostRetryPause   = 10 * time.Second
-	mostRestartPause = 5 * time.Second
-	restartWithin    = time.Minute
-)
 
 // again hands a piece out again, after a pause. In a stage with several workers, what lies behind its item does not wait.
 func (s *stage) again(p *piece, pause time.Duration) {
 	if pause <= 0 {
-		s.lost = append(s.lost, p)
+		s.lost = slices.Insert(s.lost, 0, p) // others may wait for it
 		return
 	}
 	s.detach(p)
@@ -123,7 +108,7 @@ func (s *stage) again(p *piece, pause time.Duration) {
 func (s *stage) wake(p *piece) {
 	p.waits = false
 	s.asleep--
-	s.lost = append(s.lost, p)
+	s.lost = slices.Insert(s.lost, 0, p)
 	if s.spec.OneByOne() || s.spec.Streaming {
 		s.relist()
 	}
@@ -153,6 +138,9 @@ func (s *stage) failedForGood(p *piece, item *stages.ItemError, letter bool) {
 		return
 	case !s.within(false):
 		s.doom(p, s.stats.overBudget(s.spec.Name, item))
+		return
+	case p.hung && s.stats.hanging.Load() >= s.mostHanging():
+		s.doom(p, s.allHang(item))
 		return
 	}
 	s.pass(p)

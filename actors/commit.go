@@ -2,6 +2,7 @@ package actors
 
 import (
 	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/weak"
 )
 
 // returned takes a piece back from its worker.
@@ -93,6 +94,10 @@ func (s *stage) advance(p *piece, reached int, o result, dropped, held int) {
 
 // place puts a result where it waits for its turn.
 func (s *stage) place(p *piece, o result) {
+	if s.run.weak == weak.CreditOnFinish {
+		s.hasLeft(o.inputs)
+		o.inputs = 0
+	}
 	if s.spec.Ordered || p.era != s.outEra {
 		p.outs = append(p.outs, o)
 		return

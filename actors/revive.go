@@ -9,39 +9,16 @@ import (
 
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/restart"
+	"github.com/weirflow/weir/internal/weak"
 	"github.com/weirflow/weir/stages"
 )
 
 // Workers die and are replaced: at once, or after a pause, or together with those of another stage.
 
-// limitsOf are the limits of a stage's restarts.
-func limitsOf(r plan.Restart) restart.Limits {
-	l := restart.Limits{Max: r.Max, Within: r.Within, First: r.First, Most: r.Pause, InARow: plan.MaxInARow}
-	switch {
-	case l.Max == 0:
-		l.Max = plan.MaxInARow
-	case l.Max < 0:
-		l.Max = 0
-	}
-	if l.Within == 0 {
-		l.Within = restartWithin
-	}
-	if l.First == 0 {
-		l.First = firstPause
-	}
-	if l.Most == 0 {
-		l.Most = mostRestartPause
-	}
-	return l
-}
-
-// lastCauses is how many causes a RestartError has besides the first.
-const lastCauses = 8
-
 func (s *stage) tooMany() error { return tooManyRestarts(s.spec.Name, s.record) }
 
 func tooManyRestarts(stage string, r *restart.Record) error {
-	return &stages.RestartError{Stage: stage, Restarts: r.Counted() - 1, Causes: r.Causes(lastCauses)}
+	return &stages.RestartError{Stage: stage, Restarts: r.Counted() - 1, Causes: r.Causes(plan.LastCauses)}
 }
 
 // mourn notes that a worker has died at p, and reports whether it may be replaced. Workers that were at work when the last
@@ -52,6 +29,9 @@ func tooManyRestarts(stage string, r *restart.Record) error {
 // could not be.
 func (s *stage) mourn(p *piece, err error) bool {
 	h := &s.workers[p.worker]
+	if s.undecided(p) {
+		return true
+	}
 	now, dice := s.run.clock(), rand.Float64()
 	if p.deaths == s.deaths {
 		pause, again := s.record.Died(now, err, p.unopened, dice)
@@ -68,6 +48,14 @@ func (s *stage) mourn(p *piece, err error) bool {
 		h.rest = max(s.notBefore-now, 0)
 	}
 	return true
+}
+
+// undecided reports whether it does not count that a worker has died at p: it was the first attempt at an item, and
+// the second will tell. Where several workers are at it, deaths at one fresh item after the other are not deaths in a row: each of
+// the items that cost them is on its way to somebody else.
+func (s *stage) undecided(p *piece) bool {
+	several := !s.spec.OneByOne() && s.limits.Max > 0
+	return several && p.attempt == 0 && p.retryable && s.spec.Retry.Most() > 1 && !p.unopened && !p.flushing && !p.unsure
 }
 
 // progress notes that an item of p is finished.
@@ -95,6 +83,9 @@ func (s *stage) bereave(w int, cause error) {
 	if s.spec.Holds {
 		s.restore()
 	}
+	if s.run.weak == weak.EmptyLedger {
+		s.forgetAll()
+	}
 	h.opened = false
 	h.lives++
 	s.run.event(Restarted{Stage: s.spec.Name, Worker: w, Lives: h.lives, Err: cause, Retry: h.rest})
@@ -105,6 +96,15 @@ func (s *stage) bereave(w int, cause error) {
 	for _, i := range s.spec.Restart.Together {
 		s.run.send(s.run.pidOf(i), &renew{with: s.spec.Name})
 	}
+}
+
+// forgetAll empties the ledger, but for what workers have: see package weak.
+func (s *stage) forgetAll() {
+	for _, p := range s.lost {
+		p.from, p.done = p.to, true
+	}
+	s.lost, s.waiting = nil, 0
+	s.lots.clear()
 }
 
 // revive ends the pause of a worker.

@@ -11,6 +11,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/weak"
 )
 
 // A Config says what a run is called, and who is told of it. Its functions are called in the actors' goroutines and must
@@ -36,6 +37,7 @@ type Run struct {
 	cancel context.CancelFunc
 	base   time.Time
 	root   *actor.PID
+	weak   weak.Law // that it breaks, for a test
 
 	stopRoot sync.Once
 
@@ -69,7 +71,7 @@ type cause struct {
 
 // Start runs g. It returns when the actors are there. ctx carries values for user code; its end is not watched.
 func (s *System) Start(ctx context.Context, g *plan.Graph, cfg Config) *Run {
-	r := &Run{sys: s.sys, cfg: cfg, graph: g, name: fmt.Sprintf("run%d", s.seq.Add(1)), base: time.Now()}
+	r := &Run{sys: s.sys, cfg: cfg, graph: g, name: fmt.Sprintf("run%d", s.seq.Add(1)), base: time.Now(), weak: weak.Of(ctx)}
 	if r.cfg.ID == "" {
 		r.cfg.ID = r.name
 	}

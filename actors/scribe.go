@@ -2,9 +2,7 @@ package actors
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -88,43 +86,14 @@ func (a *scribe) guard(f func(context.Context) error) error {
 
 // write hands one letter to the writer.
 func (a *scribe) write(ctx context.Context, d *dead) error {
-	l := stages.Letter{
-		Pipeline: a.run.graph.Name, Stage: d.item.Stage, Item: d.item.Item, Attempts: d.item.Attempts, Time: time.Now(),
-		Errors: chain(d.item.Err),
+	l, err := stages.LetterOf(a.run.graph, d.item, d.chunk, d.at, a.buf)
+	if err != nil {
+		return err
 	}
-	if d.chunk != nil {
-		l.Codec = a.run.graph.Codec.Name()
-		var err error
-		if a.buf, err = d.chunk.Encode(a.run.graph.Codec, a.buf[:0], d.at); err != nil {
-			return fmt.Errorf("item %v cannot be encoded: %w", l.Item, err)
-		}
-		l.Payload = a.buf
+	if l.Payload != nil {
+		a.buf = l.Payload
 	}
 	return a.to.Write(ctx, l)
-}
-
-// mostErrors bounds the chain that is told of one item: errors are user code, and may unwrap to themselves.
-const mostErrors = 100
-
-// chain is what err and the errors in it say, outermost first, those of errors.Join in turn.
-func chain(err error) (all []string) {
-	todo := []error{err}
-	for len(todo) > 0 && len(all) < mostErrors {
-		err, todo = todo[0], todo[1:]
-		if err == nil {
-			continue
-		}
-		text := err.Error()
-		if n := len(all); n == 0 || all[n-1] != text { // a mark is transparent
-			all = append(all, text)
-		}
-		if many, ok := err.(interface{ Unwrap() []error }); ok {
-			todo = append(append([]error{}, many.Unwrap()...), todo...)
-		} else if inner := errors.Unwrap(err); inner != nil {
-			todo = append([]error{inner}, todo...)
-		}
-	}
-	return all
 }
 
 // bury sends the item at which a piece stands to the scribe.

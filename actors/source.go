@@ -79,7 +79,7 @@ type source struct {
 const maxTake = 512
 
 func newSource(r *Run, s *plan.Stage, box *mailbox, t *tap, out outbox) *source {
-	a := &source{run: r, spec: s, stats: r.stats[s.Index], box: box, tap: t, outbox: out, died: -1, lives: 1, record: restart.New(limitsOf(s.Restart))}
+	a := &source{run: r, spec: s, stats: r.stats[s.Index], box: box, tap: t, outbox: out, died: -1, lives: 1, record: restart.New(s.Restart.Limits())}
 	a.outbox.left = func(int) {}
 	a.feed = s.Feed()
 	a.win = newWindow(s.RingWindow(), r.clock)
@@ -271,7 +271,6 @@ func (s *source) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child
 		s.record.Progress()
 		s.died = at
 	}
-	s.stats.restarts.Add(1)
 	pause, again := s.record.Died(s.run.clock(), m.died, false, rand.Float64())
 	if !again {
 		s.failure = tooManyRestarts(s.spec.Name, s.record)
@@ -280,6 +279,7 @@ func (s *source) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child
 		return
 	}
 	s.lives++
+	s.stats.restarts.Add(1)
 	s.run.event(Restarted{Stage: s.spec.Name, Lives: s.lives, Err: m.died, Retry: pause})
 	for _, i := range s.spec.Restart.Together {
 		s.run.send(s.run.pidOf(i), &renew{with: s.spec.Name})

@@ -89,7 +89,7 @@ type hand struct {
 func (h *hand) away() bool { return h.resting || h.retiring }
 
 func newStage(r *Run, s *plan.Stage, box *mailbox, in *edge, outs []outbox) *stage {
-	a := &stage{run: r, spec: s, stats: r.stats[s.Index], box: box, in: in, outs: outs, limits: limitsOf(s.Restart)}
+	a := &stage{run: r, spec: s, stats: r.stats[s.Index], box: box, in: in, outs: outs, limits: s.Restart.Limits()}
 	a.record = restart.New(a.limits)
 	a.win = newWindow(s.Window(), r.clock)
 	in.limit.Store(a.win.granted)

@@ -41,9 +41,11 @@
 // # Failure
 //
 // A mistake in a definition never panics: With collects all of them and Deploy returns them, each a *DefinitionError
-// with stage, file and line. An error returned by a user's function concerns one item, and is tried again only if
-// [Retry] or [Retryable] says so; then OnError decides.
-// A panic is an error with a stack (*PanicError) that also costs its worker; its item is tried three times. A Hook sees an item's error first, and may change it.
+// with stage, file and line. An error returned by a user's function concerns one item, and is not tried again unless it is
+// marked Retryable, or Retry says so: see OnError for what becomes of the item then. A panic is an error with a stack
+// (*PanicError) that also costs its worker; its item is tried three times in all. Workers that die in a row are replaced
+// after longer and longer pauses, and in the end fail the run: see Restart. A Hook sees an item's error first, and may
+// change it.
 //
 // # What a pipeline can hold
 //

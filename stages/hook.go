@@ -27,13 +27,14 @@ type Hook struct {
 	// too, after its items have been delivered; of a run that was stopped it is only told as an event. nil for a non-nil
 	// err does not mend the run.
 	StageExit func(ctx context.Context, s StageInfo, err error) error
-	// ItemEnter is called before each attempt at an item. An error is the item's, as if the function had returned it;
+	// ItemEnter is called before each attempt at an item. An error is the attempt's, as if the function had returned it;
 	// neither the function nor what is inside this hook is called then, nor this hook's ItemExit. A panic costs the
 	// worker, as one of the function does.
 	ItemEnter func(ctx context.Context, it Item) error
 	// ItemExit is called after each attempt, before its outputs become visible (of a Streaming stage: after those that
-	// have left). It returns the attempt's error: err, as a rule. An error fails the item, and its outputs are withdrawn;
-	// nil for a non-nil err drops the item, which then counts as filtered, and hooks outside this one see nil.
+	// have left). It returns the attempt's error: err, as a rule. An error withdraws its outputs, and fails the item unless
+	// it is to be tried again ([Retryable], [Retry]); nil for a non-nil err drops the item, which then counts as filtered,
+	// and hooks outside this one see nil.
 	//
 	// If the function panics or calls runtime.Goexit, ItemExit is called while the goroutine unwinds, with a *PanicError.
 	// What it returns, or panics with, then changes nothing. A panic of ItemExit after an attempt that came to its end is

@@ -2,8 +2,12 @@ package stages
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"time"
+
+	"github.com/weirflow/weir/internal/plan"
 )
 
 // A LetterSink describes a place for dead letters. deadletter.File is one. It is opened in the deploying process, wherever
@@ -34,4 +38,45 @@ type Letter struct {
 	Errors   []string // the chain, outermost first
 	Codec    string   // of Payload
 	Payload  []byte   // the stage's input; for a source, nothing
+}
+
+// LetterOf returns the letter of an item of g that has failed for good: the one at at of input, or that of a source, without
+// an input, which is nil then. The payload is written over buf. It runs user code. For the packages of this module.
+func LetterOf(g *plan.Graph, failed *ItemError, input plan.Chunk, at int, buf []byte) (Letter, error) {
+	l := Letter{
+		Pipeline: g.Name, Stage: failed.Stage, Item: failed.Item, Attempts: failed.Attempts, Time: time.Now(), Errors: chain(failed.Err),
+	}
+	if input == nil {
+		return l, nil
+	}
+	l.Codec = g.Codec.Name()
+	var err error
+	if l.Payload, err = input.Encode(g.Codec, buf[:0], at); err != nil {
+		return Letter{}, fmt.Errorf("item %v cannot be encoded: %w", l.Item, err)
+	}
+	return l, nil
+}
+
+// mostErrors bounds the chain that is told of one item: errors are user code, and may unwrap to themselves.
+const mostErrors = 100
+
+// chain is what err and the errors in it say, outermost first, those of errors.Join in turn.
+func chain(err error) (all []string) {
+	todo := []error{err}
+	for len(todo) > 0 && len(all) < mostErrors {
+		err, todo = todo[0], todo[1:]
+		if err == nil {
+			continue
+		}
+		text := err.Error()
+		if n := len(all); n == 0 || all[n-1] != text { // a mark is transparent
+			all = append(all, text)
+		}
+		if many, ok := err.(interface{ Unwrap() []error }); ok {
+			todo = append(append([]error{}, many.Unwrap()...), todo...)
+		} else if inner := errors.Unwrap(err); inner != nil {
+			todo = append([]error{inner}, todo...)
+		}
+	}
+	return all
 }

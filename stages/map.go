@@ -36,8 +36,8 @@ func (f mapper[In, Out]) Func() func(context.Context, In) (Out, error) { return 
 //
 //	rows := stages.MapWith(lines, "insert", openConn, (*conn).insert, stages.Mailbox(4)) // four connections
 //
-// An error from open restarts the worker, as a panic would; after ten restarts in a row, without a pause between them and
-// without a finished item, it fails the run.
+// An error from open restarts the worker, as a panic would: at once, then after pauses. After ten restarts in a row without
+// a finished item, or as [Restart] says, it fails the run with a *[RestartError]; one marked [Fatal] does so at once.
 func MapWith[S, In, Out any](
 	in Stream[In], name string, open func(ctx context.Context) (S, error),
 	f func(state S, ctx context.Context, v In) (Out, error), opts ...Option,

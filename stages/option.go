@@ -12,7 +12,7 @@ import (
 type (
 	// Option suits stages that call a function for each item: Map, MapWith, Filter, Route, RouteBatch, Fork, Sink and
 	// foreign kinds like them.
-	// [Mailbox] [Buffer] [Ordered] [Unordered] [OnError] [Timeout] [Retry] [Restart]
+	// [Mailbox] [Buffer] [Ordered] [Unordered] [OnError] [Timeout]
 	Option interface {
 		FlatMapOption
 		work(*draft)
@@ -20,9 +20,9 @@ type (
 	// FlatMapOption is any Option, and [Streaming].
 	FlatMapOption interface{ flatMap(*draft) }
 	// SerialOption suits stages that see one item at a time, in order: Batch, Aggregate and foreign kinds like them.
-	// [Buffer] [OnError] [Restart] [MaxWait] [MaxHeld] [DropLast] [Groups]
+	// [Buffer] [OnError] [MaxWait] [MaxHeld] [DropLast] [Groups]
 	SerialOption interface{ serial(*draft) }
-	// SourceOption suits sources. [Buffer] [OnError] [Restart] [Epochs] [Forever]
+	// SourceOption suits sources. [Buffer] [OnError] [Epochs] [Forever]
 	SourceOption interface{ source(*draft) }
 	// AnyOption suits all of them.
 	AnyOption interface {
@@ -211,8 +211,9 @@ type Emission int
 // Streaming hands on each output of a FlatMap at once, without limit on their number. It is a promise of the caller
 // that f yields the same outputs in the same order for the same input: after a panic the input is run again and
 // what had been handed on is dropped, unseen. An attempt that then yields less than that fails the run with
-// [ErrNotDeterministic], whatever the policy. An error, or the third panic, fails the input: what had been handed on stays, and
-// up to 512 outputs that had not are withdrawn. A [Timeout] does not go with it.
+// [ErrNotDeterministic], whatever the policy. So it is with an error that is to be tried again: see [Retry]. Any other error,
+// and that of the last attempt, fails the input: what had been handed on stays, and up to 512 outputs that had not are
+// withdrawn. A [Timeout] does not go with it.
 const Streaming Emission = 1
 
 func (e Emission) flatMap(d *draft) { d.Streaming = e == Streaming }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weirflow/weir/codecs/msgpack"
+	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/stages"
 )
 
@@ -136,5 +137,41 @@ func TestPipelinesCanBeCompared(t *testing.T) {
 	p := d.With(0)
 	if q := p; q != p || d.With(0) == p {
 		t.Error("a copy is another one, or another one is the same")
+	}
+}
+
+// A join with letters behind its fork would wait for what has no place in the order; any other join keeps its own.
+func TestAReplayMakesJoinsDoWithoutAnOrder(t *testing.T) {
+	p := stages.Define("test", func(g *stages.Graph, _ int) stages.Stream[int] {
+		join := func(name string, in stages.Stream[int]) stages.Stream[int] {
+			way := stages.Route(in, name+" way", 2, func(_ context.Context, v int) (int, error) { return v % 2, nil })
+			return stages.Merge(name, stages.InputOrder{}, way[0], stages.Map(way[1], name+" odd", addOne, stages.Mailbox(2)))
+		}
+		return join("second", join("first", forever(g, "source")))
+	}).With(0)
+	for _, c := range []struct {
+		letters       string
+		first, second plan.How
+	}{
+		{"first odd", plan.Arrival, plan.InputOrder},
+		{"second odd", plan.InputOrder, plan.Arrival},
+		{"second way", plan.InputOrder, plan.InputOrder},
+	} {
+		r, err := p.Replaying(t.Context(), lettersOf(t, c.letters, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		how := map[string]plan.How{}
+		for _, s := range r.Plan().Stages {
+			if s.Mix != nil {
+				how[s.Name] = s.Mix.How
+			}
+			if !s.Ordered {
+				t.Errorf("letters of %q: %q is not ordered", c.letters, s.Name)
+			}
+		}
+		if how["first"] != c.first || how["second"] != c.second {
+			t.Errorf("letters of %q: the joins are %v and %v, want %v and %v", c.letters, how["first"], how["second"], c.first, c.second)
+		}
 	}
 }

@@ -22,8 +22,8 @@ type Retry struct {
 	// Max is the longest pause. 0 means 10 s.
 	Max time.Duration
 	// If says which errors are tried again besides those marked Retryable; nil means no others. It may be called by
-	// several goroutines at once. A [Timeout] that was up is context.DeadlineExceeded, a function that does not return
-	// ErrHung.
+	// several goroutines at once. A [Timeout] that was up is context.DeadlineExceeded. It is not asked about a function that
+	// does not return: its item is not tried again.
 	If func(err error) bool
 }
 

@@ -38,8 +38,8 @@ type Position struct {
 // A pair with an error is a failed item, subject to the stage's [OnError]; iteration goes on behind it. A source that
 // cannot go on yields its error, wrapped by [Fatal] so that no policy may skip it, and returns.
 //
-// An iterator that panics is opened again where it was, as often as [Restart] allows: ten times in a row, without an item
-// in between, if nothing is said.
+// An iterator that panics is opened again where it was: at once, then after pauses. The eleventh time in a row, without an
+// item in between, fails the run with a *[RestartError]; [Restart] says otherwise.
 func Source[T any](g *Graph, name string, from Origin[T], opts ...SourceOption) Stream[T] {
 	if g.replay != nil {
 		from.open = func(context.Context, Position) iter.Seq2[T, error] { return func(func(T, error) bool) {} }

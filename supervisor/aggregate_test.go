@@ -153,28 +153,30 @@ func TestANegativeSizeFailsItsItem(t *testing.T) {
 // A panic in the middle of what a Collector was given in one go is charged to the item that it comes from.
 func TestAPanicInAStretchIsChargedToItsItem(t *testing.T) {
 	for _, bad := range []int{0, 1, 700, 4999} {
-		var calls atomic.Int64
-		got, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[int] {
-			batches := stages.BatchBySize(stages.Source(g, "ints", ints(5000)), "pack", 600, func(v int) int {
-				if v == bad {
-					calls.Add(1)
-					panic("always")
-				}
-				return 1
-			}, stages.OnError(stages.Skip(1)))
-			return stages.Unbatch(batches, "undone")
-		}))
-		if err != nil || s.Failed != 1 || len(s.Failures) != 1 || s.Retries != 2 {
-			t.Fatalf("%v, %+v", err, s)
-		}
-		e := s.Failures[0]
-		p, ok := errors.AsType[*stages.PanicError](e.Err)
-		if !ok || e.Item.Index != int64(bad) || e.Attempts != 3 || p.Item != e.Item || calls.Load() > 4 {
-			t.Errorf("%d calls, %v", calls.Load(), e)
-		}
-		if len(got) != 4999 || slices.Contains(got, bad) || !slices.IsSorted(got) {
-			t.Errorf("%d items", len(got))
-		}
+		synctest.Test(t, func(t *testing.T) {
+			var calls atomic.Int64
+			got, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[int] {
+				batches := stages.BatchBySize(stages.Source(g, "ints", ints(5000)), "pack", 600, func(v int) int {
+					if v == bad {
+						calls.Add(1)
+						panic("always")
+					}
+					return 1
+				}, stages.OnError(stages.Skip(1)))
+				return stages.Unbatch(batches, "undone")
+			}))
+			if err != nil || s.Failed != 1 || len(s.Failures) != 1 || s.Retries != 2 {
+				t.Fatalf("%v, %+v", err, s)
+			}
+			e := s.Failures[0]
+			p, ok := errors.AsType[*stages.PanicError](e.Err)
+			if !ok || e.Item.Index != int64(bad) || e.Attempts != 3 || p.Item != e.Item || calls.Load() > 4 {
+				t.Errorf("%d calls, %v", calls.Load(), e)
+			}
+			if len(got) != 4999 || slices.Contains(got, bad) || !slices.IsSorted(got) {
+				t.Errorf("%d items", len(got))
+			}
+		})
 	}
 }
 

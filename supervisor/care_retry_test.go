@@ -146,25 +146,53 @@ func TestAStageWaitsForWhatItCannotOpen(t *testing.T) {
 
 // All workers die of one thing: that is one death, not many in a row.
 func TestWorkersThatDieTogetherDieOnce(t *testing.T) {
+	const n = 16
 	synctest.Test(t, func(t *testing.T) {
-		var calls atomic.Int32
-		all := make(chan struct{})
+		var calls [2]atomic.Int32
+		all := [2]chan struct{}{make(chan struct{}), make(chan struct{})}
 		got, stats, err := outcomeOf(t, supervisor.Config{}, func(g *stages.Graph) stages.Stream[int] {
 			return stages.Map(upTo(g, 100), "f", func(ctx context.Context, v int) (int, error) {
-				if stages.Attempt(ctx) == 1 && v < 16 {
-					if calls.Add(1) == 16 {
-						close(all)
+				if a := stages.Attempt(ctx) - 1; a < 2 && v < n {
+					if calls[a].Add(1) == n {
+						close(all[a])
 					}
-					<-all
+					<-all[a]
 					panic("the server is gone")
 				}
 				return v, nil
-			}, stages.Mailbox(16), stages.Restart{Max: 1})
+			}, stages.Mailbox(n), stages.Restart{Max: 1})
 		})
-		if err != nil || len(got) != 100 || stats.Restarts != 16 {
+		if err != nil || len(got) != 100 || stats.Restarts != 2*n {
 			t.Error(len(got), err, stats.Restarts)
 		}
 	})
+}
+
+// Whatever items die at their first attempt: if the second succeeds, there are no deaths in a row, however many workers.
+func TestDeathsAtFirstAttemptsAreNotInARow(t *testing.T) {
+	for _, workers := range []int{1, 2, 4, 8} {
+		for _, every := range []int{1, 2, 13} {
+			t.Run(fmt.Sprint(workers, every), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					begun := time.Now()
+					got, stats, err := outcomeOf(t, supervisor.Config{}, func(g *stages.Graph) stages.Stream[int] {
+						return stages.Map(upTo(g, 3000), "f", func(ctx context.Context, v int) (int, error) {
+							if v%every == 0 && stages.Attempt(ctx) == 1 {
+								panic("mine")
+							}
+							return v, nil
+						}, stages.Mailbox(workers), stages.Ordered)
+					})
+					if want := (3000 + every - 1) / every; err != nil || len(got) != 3000 || stats.Restarts != int64(want) {
+						t.Error(len(got), err, stats.Restarts)
+					}
+					if d := time.Since(begun); d > 0 {
+						t.Errorf("it paused for %v", d)
+					}
+				})
+			})
+		}
+	}
 }
 
 type closes struct{ closed *atomic.Int32 }

@@ -40,21 +40,23 @@ func TestAFailedAttemptLeavesNoTrace(t *testing.T) {
 	} {
 		for fail := range each {
 			t.Run(fmt.Sprint(name, " at ", fail), func(t *testing.T) {
-				got, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[int] {
-					return stages.FlatMap(stages.Source(g, "ints", ints(n)), "many", repeat(each, func(ctx context.Context, v, i int) error {
-						if v%10 == 0 && i == fail && stages.Attempt(ctx) < 3 {
-							panic("twice")
-						}
-						return nil
-					}), opts...)
-				}))
-				if err != nil {
-					t.Fatal(err)
-				}
-				checkCount(t, got, n*each)
-				if s.Restarts != 60 || s.Delivered != n {
-					t.Errorf("got %+v", s)
-				}
+				synctest.Test(t, func(t *testing.T) {
+					got, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[int] {
+						return stages.FlatMap(stages.Source(g, "ints", ints(n)), "many", repeat(each, func(ctx context.Context, v, i int) error {
+							if v%10 == 0 && i == fail && stages.Attempt(ctx) < 3 {
+								panic("twice")
+							}
+							return nil
+						}), opts...)
+					}))
+					if err != nil {
+						t.Fatal(err)
+					}
+					checkCount(t, got, n*each)
+					if s.Restarts != 60 || s.Delivered != n {
+						t.Errorf("got %+v", s)
+					}
+				})
 			})
 		}
 	}

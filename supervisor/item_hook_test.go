@@ -411,24 +411,26 @@ func TestAHookThatPanicsCostsTheWorkerAndTheItemIsTriedAgain(t *testing.T) {
 			},
 		} {
 			t.Run(name+" in "+where, func(t *testing.T) {
-				outside := 0
-				got, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[int] {
-					g.Hook(onExit(func(it stages.Item, err error) error {
-						if p, ok := err.(*stages.PanicError); ok && p.Item == it.ID && p.Stage == "f" && strings.Contains(p.Stack, "item_hook_test.go") {
-							outside++
-						}
-						return err
+				synctest.Test(t, func(t *testing.T) {
+					outside := 0
+					got, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[int] {
+						g.Hook(onExit(func(it stages.Item, err error) error {
+							if p, ok := err.(*stages.PanicError); ok && p.Item == it.ID && p.Stage == "f" && strings.Contains(p.Stack, "item_hook_test.go") {
+								outside++
+							}
+							return err
+						}))
+						g.Hook(hook(func(it stages.Item) {
+							if numbered(it, 30) || it.ID.Index%10 == 3 && it.Attempt < 3 {
+								die()
+							}
+						}))
+						return stages.Map(stages.Source(g, "ints", ints(40)), "f", same, stages.OnError(stages.Skip(1)))
 					}))
-					g.Hook(hook(func(it stages.Item) {
-						if numbered(it, 30) || it.ID.Index%10 == 3 && it.Attempt < 3 {
-							die()
-						}
-					}))
-					return stages.Map(stages.Source(g, "ints", ints(40)), "f", same, stages.OnError(stages.Skip(1)))
-				}))
-				if err != nil || len(got) != 39 || s.Failed != 1 || s.Restarts != 11 || s.Failures[0].Attempts != 3 || outside != 11 {
-					t.Errorf("%v, %d items, %d seen outside, %+v", err, len(got), outside, s)
-				}
+					if err != nil || len(got) != 39 || s.Failed != 1 || s.Restarts != 11 || s.Failures[0].Attempts != 3 || outside != 11 {
+						t.Errorf("%v, %d items, %d seen outside, %+v", err, len(got), outside, s)
+					}
+				})
 			})
 		}
 	}

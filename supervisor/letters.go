@@ -45,15 +45,8 @@ func openLetters(ctx context.Context, g *plan.Graph) (all []actors.Letters, err 
 
 // encodable checks that what becomes a dead letter can be written down.
 func encodable(g *plan.Graph) (err error) {
-	for _, s := range g.Stages {
-		if s.Policy.Letters == nil {
-			continue
-		}
-		for _, p := range s.In {
-			if cannot := g.Codec.Check(g.Stages[p.Stage].Item); cannot != nil {
-				err = errors.Join(err, fmt.Errorf("supervisor: stage %q: its input cannot be a dead letter: %w", s.Name, cannot))
-			}
-		}
+	for _, cannot := range g.CheckLetters() {
+		err = errors.Join(err, fmt.Errorf("supervisor: %w", cannot))
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/weirflow/weir/stages"
 	"github.com/weirflow/weir/supervisor"
@@ -63,22 +64,32 @@ func TestAnIteratorThatPanicsIsOpenedWhereItWas(t *testing.T) {
 }
 
 func TestAnIteratorThatPanicsAlwaysFailsTheRunBehindItsItems(t *testing.T) {
-	got, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[int] {
-		return stages.Map(stages.Source(g, "broken", stages.FromSeq(faulty(5000, func(i int) error {
-			if i == 3000 {
-				panic("always")
-			}
-			return nil
-		}))), "same", same)
-	}))
-	checkCount(t, got, 3000)
-	p, ok := errors.AsType[*stages.PanicError](err)
-	if !ok || p.Stage != "broken" || p.Value != "always" || !strings.Contains(err.Error(), `stage "broken"`) {
-		t.Errorf("got %v", err)
-	}
-	if s.Delivered != 3000 || s.Yielded != 3000 {
-		t.Errorf("got %+v", s)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		opened := 0
+		got, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[int] {
+			return stages.Map(stages.Source(g, "broken", stages.FromSeq(faulty(5000, func(i int) error {
+				if i == 0 {
+					opened++
+				}
+				if i == 3000 {
+					panic("always")
+				}
+				return nil
+			}))), "same", same)
+		}))
+		checkCount(t, got, 3000)
+		e, ok := errors.AsType[*stages.RestartError](err)
+		if !ok || e.Stage != "broken" || e.Restarts != 10 || opened != 11 {
+			t.Errorf("opened %d times: %v", opened, err)
+		}
+		p, ok := errors.AsType[*stages.PanicError](err)
+		if !ok || p.Stage != "broken" || p.Value != "always" || !strings.Contains(err.Error(), `stage "broken"`) {
+			t.Errorf("got %v", err)
+		}
+		if s.Delivered != 3000 || s.Yielded != 3000 {
+			t.Errorf("got %+v", s)
+		}
+	})
 }
 
 func TestAnErrorOfASourceIsAFailedItem(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/weirflow/weir/stages"
 	"github.com/weirflow/weir/supervisor"
@@ -44,22 +45,24 @@ func TestAStackShowsUserCodeOnly(t *testing.T) {
 			"task": slow(10, well),
 		} {
 			t.Run(how+" in "+where, func(t *testing.T) {
-				var cfg supervisor.Config
-				if where == "task" {
-					cfg.Background = []supervisor.Task{{Name: "task", Fatal: true, Run: func(context.Context, func() supervisor.Stats) error {
-						die()
-						return nil
-					}}}
-				}
-				run := deploy(t, p, cfg)
-				var last error
-				for _, err := range run.Items(t.Context()) {
-					last = err
-				}
-				e, ok := errors.AsType[*stages.PanicError](last)
-				if !ok || !strings.Contains(e.Stack, "stack_test.go") || strings.Contains(e.Stack, "weir/actors") || strings.Contains(e.Stack, "runtime.") {
-					t.Errorf("got %v: %+v", last, e)
-				}
+				synctest.Test(t, func(t *testing.T) {
+					var cfg supervisor.Config
+					if where == "task" {
+						cfg.Background = []supervisor.Task{{Name: "task", Fatal: true, Run: func(context.Context, func() supervisor.Stats) error {
+							die()
+							return nil
+						}}}
+					}
+					run := deploy(t, p, cfg)
+					var last error
+					for _, err := range run.Items(t.Context()) {
+						last = err
+					}
+					e, ok := errors.AsType[*stages.PanicError](last)
+					if !ok || !strings.Contains(e.Stack, "stack_test.go") || strings.Contains(e.Stack, "weir/actors") || strings.Contains(e.Stack, "runtime.") {
+						t.Errorf("got %v: %+v", last, e)
+					}
+				})
 			})
 		}
 	}

@@ -264,18 +264,20 @@ func TestStageExitIsToldEveryKindOfFailure(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			told := map[string]error{}
-			_, _, err := collect(t, define(func(g *stages.Graph) stages.Stream[int] {
-				g.Hook(stages.Hook{StageExit: func(_ context.Context, s stages.StageInfo, err error) error {
-					told[s.Stage] = err
-					return err
-				}})
-				return stages.Map(build(g), "good", same)
-			}))
-			run, ok := errors.AsType[*supervisor.RunError](err)
-			if !ok || len(run.Causes) != 1 || told["bad"] != run.Causes[0] || told["good"] != nil || told["ints"] != nil {
-				t.Errorf("%v, told %v", err, told)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				told := map[string]error{}
+				_, _, err := collect(t, define(func(g *stages.Graph) stages.Stream[int] {
+					g.Hook(stages.Hook{StageExit: func(_ context.Context, s stages.StageInfo, err error) error {
+						told[s.Stage] = err
+						return err
+					}})
+					return stages.Map(build(g), "good", same)
+				}))
+				run, ok := errors.AsType[*supervisor.RunError](err)
+				if !ok || len(run.Causes) != 1 || told["bad"] != run.Causes[0] || told["good"] != nil || told["ints"] != nil {
+					t.Errorf("%v, told %v", err, told)
+				}
+			})
 		})
 	}
 }

@@ -1,8 +1,9 @@
 // Command etl loads files of JSON lines into a table. It reads, checks and inserts at the same time, counts what it reads
-// by city on the way, and tolerates some broken lines, which it names.
+// by city on the way, and tolerates some broken lines, which it names, and keeps if it is told where.
 //
-//	go run ./examples/etl            # loads files that it makes up
-//	go run ./examples/etl -dir logs  # loads *.jsonl below a folder
+//	go run ./examples/etl                        # loads files that it makes up
+//	go run ./examples/etl -dir logs -bad bad.jsonl  # loads *.jsonl below a folder, and keeps broken lines
+//	go run ./examples/etl -again bad.jsonl          # loads those lines, once parse can read them
 package main
 
 import (
@@ -17,23 +18,29 @@ import (
 	"os/signal"
 	"slices"
 
+	"github.com/weirflow/weir/stages/deadletter"
 	"github.com/weirflow/weir/supervisor"
 )
 
 func main() {
 	sup := supervisor.Main(etl)
 	dir := flag.String("dir", "", "folder with *.jsonl `files`; empty makes some up")
+	bad := flag.String("bad", "", "`file` to keep broken lines in")
+	again := flag.String("again", "", "`file` with broken lines to be loaded instead of a folder")
 	flag.Parse()
 	interrupt, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
-	if err := command(interrupt, sup, *dir, os.Stdout); err != nil {
+	if err := command(interrupt, sup, paths{*dir, *bad, *again}, os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// command loads dir. When interrupt ends, what was read is still loaded.
-func command(interrupt context.Context, sup *supervisor.Supervisor, dir string, w io.Writer) error {
-	if dir == "" {
+// Paths are what the flags say.
+type paths struct{ dir, bad, again string }
+
+// command loads what it is told to. When interrupt ends, what was read is still loaded.
+func command(interrupt context.Context, sup *supervisor.Supervisor, from paths, w io.Writer) error {
+	if from.dir == "" && from.again == "" {
 		made, err := os.MkdirTemp("", "etl")
 		if err != nil {
 			return err
@@ -42,10 +49,15 @@ func command(interrupt context.Context, sup *supervisor.Supervisor, dir string, 
 		if err := writeFiles(made, 3, 1000); err != nil {
 			return err
 		}
-		dir = made
+		from.dir = made
 	}
-	cfg := Config{Dir: dir, Table: newTable(), Audit: newAudit()}
-	stats, err := load(interrupt, sup, cfg)
+	cfg := Config{Dir: from.dir, Bad: from.bad, Table: newTable(), Audit: newAudit()}
+	var opts []supervisor.DeployOption
+	if from.again != "" {
+		cfg.Dir = "." // which nobody looks into
+		opts = append(opts, supervisor.Replay(deadletter.Read(from.again)))
+	}
+	stats, err := load(interrupt, sup, cfg, opts...)
 	if err != nil {
 		return err
 	}
@@ -53,9 +65,9 @@ func command(interrupt context.Context, sup *supervisor.Supervisor, dir string, 
 	return nil
 }
 
-func load(interrupt context.Context, sup *supervisor.Supervisor, cfg Config) (supervisor.Stats, error) {
+func load(interrupt context.Context, sup *supervisor.Supervisor, cfg Config, opts ...supervisor.DeployOption) (supervisor.Stats, error) {
 	ctx := context.WithoutCancel(interrupt)
-	run, err := supervisor.Deploy(ctx, sup, etl.With(cfg), supervisor.InProcess{})
+	run, err := supervisor.Deploy(ctx, sup, etl.With(cfg), supervisor.InProcess{}, opts...)
 	if err != nil {
 		return supervisor.Stats{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/weirflow/weir/stages"
+	"github.com/weirflow/weir/stages/deadletter"
 	"github.com/weirflow/weir/supervisor"
 	"github.com/weirflow/weir/supervisor/supervisortest"
 )
@@ -109,7 +111,7 @@ func TestTooManyBrokenLinesFailTheRun(t *testing.T) {
 
 func TestWithoutArgumentsItLoadsWhatItMakesUp(t *testing.T) {
 	var out bytes.Buffer
-	if err := command(t.Context(), supervisor.New(supervisor.Config{}), "", &out); err != nil {
+	if err := command(t.Context(), supervisor.New(supervisor.Config{}), paths{}, &out); err != nil {
 		t.Fatal(err)
 	}
 	want := regexp.MustCompile(`^2670 rows in the table
@@ -127,7 +129,38 @@ $`)
 func TestAnInterruptEndsTheRunWithoutAnError(t *testing.T) {
 	interrupt, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := command(interrupt, supervisor.New(supervisor.Config{}), "", &bytes.Buffer{}); err != nil {
+	if err := command(interrupt, supervisor.New(supervisor.Config{}), paths{}, &bytes.Buffer{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A broken line is kept, once, and can be loaded when it is read in another way; until then it fails again.
+func TestBrokenLinesAreKeptAndCanBeLoadedAgain(t *testing.T) {
+	dir := t.TempDir()
+	if err := writeFiles(dir, 1, 300); err != nil {
+		t.Fatal(err)
+	}
+	sup := supervisor.New(supervisor.Config{})
+	bad := filepath.Join(dir, "bad.letters")
+	cfg := Config{Dir: dir, Bad: bad, Table: newTable(), Audit: newAudit()}
+	if _, err := load(t.Context(), sup, cfg); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for l, err := range deadletter.Read(bad) {
+		if n++; err != nil || l.Stage != "parse" || !strings.Contains(l.Errors[0], "unexpected end") {
+			t.Errorf("%+v, %v", l, err)
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d letters, want 3", n)
+	}
+	cfg.Bad = ""
+	stats, err := load(t.Context(), sup, cfg, supervisor.Replay(deadletter.Read(bad)))
+	if !errors.Is(err, stages.ErrBudget) || stats.Failed != 3 {
+		t.Errorf("%v, %+v", err, stats)
+	}
+	if err := command(t.Context(), sup, paths{again: filepath.Join(dir, "none")}, io.Discard); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
 	}
 }

@@ -10,14 +10,25 @@ import (
 	"time"
 
 	"github.com/weirflow/weir/stages"
+	"github.com/weirflow/weir/stages/deadletter"
 )
 
 // Config is what the pipeline depends on. Table and Audit stand for a database and a metrics service: they are pointers,
 // so this pipeline stays in its process. With a database, Config has its address, and connect opens it.
 type Config struct {
 	Dir   string
+	Bad   string // file for the lines that are broken; empty: they are only counted and named
 	Table *table
 	Audit *audit
+}
+
+// onBadLine tolerates some broken lines, and keeps them if there is a place for them.
+func (c Config) onBadLine() stages.AnyOption {
+	const most = stages.Fraction(0.05)
+	if c.Bad == "" {
+		return stages.OnError(stages.Skip(most))
+	}
+	return stages.OnError(stages.DeadLetter(deadletter.File(c.Bad), most))
 }
 
 // A Row is what a line has to say.
@@ -31,7 +42,7 @@ type Row struct {
 var etl = stages.Define("etl", func(g *stages.Graph, cfg Config) stages.Stream[int] {
 	files := stages.Source(g, "files", stages.FromFiles(cfg.Dir, "*.jsonl"))
 	lines := stages.FlatMap(files, "lines", readLines, stages.Mailbox(2), stages.Streaming)
-	rows := stages.Map(lines, "parse", parse, stages.Mailbox(4), stages.OnError(stages.Skip(stages.Fraction(0.05))))
+	rows := stages.Map(lines, "parse", parse, stages.Mailbox(4), cfg.onBadLine())
 
 	rows, copies := stages.Tee(rows, "copy")
 	stages.Sink(copies, "audit", cfg.Audit.add)

@@ -14,12 +14,14 @@ func layers() map[string][]string {
 		".ci":              {},
 		"codecs":           {},
 		"internal/house":   {},
+		"internal/history": {}, // for tests
 		"internal/restart": {},
-		"internal/plan":    {"codecs"},
+		"internal/plan":    {"codecs", "internal/restart"},
+		"internal/weak":    {},
 		"internal/wire":    {"codecs"},
 		"internal/link":    {"codecs", "internal/wire", "internal/restart"},
-		"stages":           {"codecs", "internal/plan"},
-		"actors":           {"codecs", "internal/plan", "internal/restart", "stages"},
+		"stages":           {"codecs", "internal/plan", "internal/restart"},
+		"actors":           {"codecs", "internal/plan", "internal/restart", "internal/weak", "stages"},
 		"supervisor":       {"codecs", "internal/plan", "internal/restart", "internal/wire", "internal/link", "stages", "actors"},
 		// What a newcomer copies imports what a newcomer can import: nothing internal.
 		"examples": {"codecs", "stages", "actors", "supervisor"},

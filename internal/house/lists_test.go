@@ -48,6 +48,8 @@ func lists() house.Lists {
 			"supervisor/graph_attack_test.go lingering":                        "a function of a stage in a bubble",
 			"supervisor/graph_attack_race_test.go byTwos":                      "a function of a stage in a bubble",
 			"supervisor/graph_build_test.go rest":                              "a function of a stage in a bubble",
+			"supervisor/schedule_build_test.go letGo":                          "called in a bubble",
+			"supervisor/schedule_run_test.go take":                             "the consumer of a run in a bubble",
 			"supervisor/graph_stop_test.go TestEveryWayOutOfAGraphEndsAllOfIt": "called in a bubble",
 			"supervisor/aggregate_wait_test.go checkWaits":                     "runs in a bubble, one per seed",
 		},

@@ -69,6 +69,9 @@ func (a *Account) Add(t *Tally) (failed bool) {
 	return failed
 }
 
+// FilterDelivered counts what was filtered as delivered: see package weak.
+func (t *Tally) FilterDelivered() { t.delivered, t.filtered = t.delivered+t.filtered, 0 }
+
 func (t *Tally) count(f Fate, n int64) {
 	switch {
 	case f&Failed != 0:

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -139,4 +140,19 @@ type Restart struct {
 	Max                  int
 	Within, First, Pause time.Duration
 	Together             []int // stages of which the workers are replaced, too
+}
+
+// CheckLetters says of which stages the input cannot become a dead letter, although their Policy makes it one.
+func (g *Graph) CheckLetters() (errs []error) {
+	for _, s := range g.Stages {
+		if s.Policy.Letters == nil {
+			continue
+		}
+		for _, p := range s.In {
+			if err := g.Codec.Check(g.Stages[p.Stage].Item); err != nil {
+				errs = append(errs, fmt.Errorf("stage %q: its input cannot be a dead letter: %w", s.Name, err))
+			}
+		}
+	}
+	return errs
 }

@@ -1,6 +1,7 @@
 package stagetest
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/weirflow/weir/internal/plan"
@@ -12,19 +13,24 @@ type Result[Out any] struct {
 	Out      []Out
 	Filtered int                 // items given of which nothing came, and which did not fail
 	Failed   []*stages.ItemError // in order, whether the run would have gone on or not
+	Letters  []stages.Letter     // what dead-letter sinks would have been handed, all of them, in order
 	Err      error               // what would have failed the run, or nil
 }
 
 // Run feeds in to the part of a graph that build adds behind its argument, which may be any number of stages, then ends
 // the epoch. Each item goes as far as it gets before the next one is touched, so results do not depend on time, and a
-// merge by Arrival takes items in the order in which they were given. Definition faults fail the test.
+// merge by Arrival takes items in the order in which they were given. Definition faults fail the test; so does an input of a
+// stage with a DeadLetter policy that cannot be encoded.
 //
 // Options are obeyed, within limits. A stage works on one item at a time, so it has one worker whatever its Mailbox.
-// There are no pauses between attempts. Time stands still for what is held: MaxWait is never up. (A Timeout is real.)
+// There are no pauses: before another attempt, or another worker, a clock is put forward that only Restart.Within looks at.
+// Time stands still for what is held: MaxWait is never up. (A Timeout is real.) Dead-letter sinks are not opened: what
+// they would have been handed is the Result's Letters.
 //
-// A function that panics, or calls runtime.Goexit (as t.FailNow does), is treated as in a run: the item is tried three
-// times, each time with a new worker. When something fails the run, the items before it are complete and those behind it
-// are not begun; what is held then is not flushed. ItemID names items "given/0/0", "given/0/1" and so on.
+// A function that panics, or calls runtime.Goexit (as t.FailNow does), is treated as in a run: the item is tried again, with
+// a new worker, as stages.Retry and stages.Restart say. So is one that returns an error that is to be tried again. When
+// something fails the run, the items before it are complete and those behind it are not begun; what is held then is not
+// flushed. ItemID names items "given/0/0", "given/0/1" and so on.
 //
 // Run returns when everything is closed. A function that does not return holds it up.
 func Run[In, Out any](t testing.TB, build func(stages.Stream[In]) stages.Stream[Out], in ...In) Result[Out] {
@@ -40,7 +46,7 @@ func Run[In, Out any](t testing.TB, build func(stages.Stream[In]) stages.Stream[
 	w.endEpoch()
 	w.end()
 	_, filtered, _ := w.account.Settled()
-	r.Filtered, r.Failed, r.Err = int(filtered), w.failed, w.err()
+	r.Filtered, r.Failed, r.Letters, r.Err = int(filtered), w.failed, w.letters, w.err()
 	return r
 }
 
@@ -51,6 +57,9 @@ func define[In, Out any](t testing.TB, build func(*stages.Graph, stages.Stream[I
 		return build(g, stages.Source(g, "given", stages.FromSlice[In](nil)))
 	}).With(struct{}{})
 	if err := p.Err(); err != nil {
+		t.Fatalf("the definition is refused: %v", err)
+	}
+	if err := errors.Join(p.Plan().CheckLetters()...); err != nil {
 		t.Fatalf("the definition is refused: %v", err)
 	}
 	return p.Plan()

@@ -80,12 +80,12 @@ func TestTheRunFails(t *testing.T) {
 		"what no policy may skip":    {failing(stages.Fatal(errBad)), stages.ErrFatal, `item given/0/0 failed: bad`, nil, 1},
 		"too many outputs":           {flood(1025), stages.ErrTooMany, "too many outputs", nil, 1},
 		"a flush":                    {badFlush, errBad, `stage "bad flush": flush: bad`, nil, 0},
-		"a worker that cannot open":  {noOpen(errBad), errBad, `stage "no open": 11 workers lost in a row: open: bad`, nil, 0},
+		"a worker that cannot open":  {noOpen(errBad), stages.ErrRestarts, `stage "no open": a worker died again after 10 restarts that counted: open: bad`, nil, 0},
 		"and never will":             {noOpen(stages.Fatal(errBad)), errBad, `stage "no open": open: bad`, nil, 0},
 		"fewer outputs than before":  {shrinking, stages.ErrNotDeterministic, "fewer outputs", []int{1}, 1},
 		"a function that chooses":    {pick(7), stages.ErrBranch, `input 7 was chosen`, nil, 0},
 		"a function that dies":       {chooserDies, nil, `stage "merge": panic: again`, nil, 0},
-		"a worker that always dies":  {dying(10, stages.Skip(1<<20)), nil, `stage "dying": 11 workers lost in a row: panic: once more`, nil, 3},
+		"a worker that always dies":  {dying(10, stages.Skip(1<<20)), stages.ErrRestarts, `stage "dying": a worker died again after 10 restarts that counted: panic: once more`, nil, 3},
 		"one that dies now and then": {dying(2, stages.Fail()), nil, "", []int{1, 3, 6, 5, 8, 7}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,10 +1,11 @@
 package stagetest
 
 import (
-	"fmt"
 	"slices"
+	"time"
 
 	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/restart"
 	"github.com/weirflow/weir/stages"
 )
 
@@ -19,11 +20,15 @@ type station struct {
 	held []*parcel // that the worker holds, in input order
 	at   *parcel   // the one that it is at
 
-	taken                 uint64 // items
-	rounds                uint64 // results of a fork that have been numbered
-	failed, finished      int64
-	inARow, flushFailures int
-	over                  bool // it has failed the run
+	taken            uint64 // items
+	rounds           uint64 // results of a fork that have been numbered
+	failed, finished int64
+	over             bool // it has failed the run
+
+	deaths        *restart.Record
+	flushFailures int           // in a row
+	notBefore     time.Duration // nothing is tried
+	renewed       bool          // the worker is to be replaced together with another stage's
 }
 
 // A parcel is what a worker is given: an item, as a rule alone in its chunk, or the word to flush.
@@ -36,6 +41,10 @@ type parcel struct {
 	attempt int          // attempts at the item that have failed
 	replays int          // times that it was given to a worker that held it
 	resume  plan.Partial // what of it has been handed on
+}
+
+func newStation(w *walk, spec *plan.Stage) *station {
+	return &station{w: w, spec: spec, deaths: restart.New(spec.Restart.Limits())}
 }
 
 func (s *station) take(c plan.Chunk, _ int) {
@@ -99,6 +108,14 @@ func (s *station) catchUp() {
 }
 
 func (s *station) try(p *parcel) {
+	if s.renewed {
+		if s.renewed = false; s.worker != nil {
+			s.again(p)
+			s.replace()
+			return
+		}
+	}
+	s.w.clock = max(s.w.clock, s.notBefore)
 	if s.worker == nil {
 		s.lives++
 		s.worker = newWorker(s)
@@ -114,8 +131,12 @@ func (s *station) try(p *parcel) {
 			s.finished++
 		}
 	}
+	if !o.unopened {
+		s.deaths.Opened()
+	}
 	if o.done && p.replays == 0 || len(o.gone) > 0 {
-		s.inARow, s.flushFailures = 0, 0
+		s.deaths.Progress()
+		s.flushFailures = 0
 	}
 	s.keep(p, o)
 	s.emit(p, o)
@@ -127,6 +148,9 @@ func (s *station) try(p *parcel) {
 	}
 	if o.died && !s.over {
 		s.replace()
+		for _, other := range s.spec.Restart.Together {
+			s.w.posts[other].(*station).renewed = true // by its next parcel: it may be at one
+		}
 	}
 }
 
@@ -152,73 +176,6 @@ func (s *station) replace() {
 	}
 	s.todo = append(s.held, s.todo...)
 	s.held = nil
-}
-
-// judge decides what becomes of the item that has failed, or of the flush.
-func (s *station) judge(p *parcel, o outcome) {
-	if o.died && !o.spoiled {
-		s.inARow++
-	}
-	switch {
-	case o.err == plan.ErrDropped:
-		if p.replays == 0 {
-			s.finished++
-			s.inARow = 0
-		}
-		s.settle(p, plan.Filtered)
-	case o.died && s.inARow > plan.MaxInARow:
-		s.fail(fmt.Errorf("stage %q: %d workers lost in a row: %w", s.spec.Name, s.inARow, o.err))
-	case o.unopened && o.fatal:
-		s.fail(fmt.Errorf("stage %q: %w", s.spec.Name, o.err))
-	case o.unopened:
-		s.again(p)
-	case o.flushing:
-		if s.flushFailures++; !o.died || s.flushFailures >= plan.MaxAttempts {
-			s.fail(fmt.Errorf("stage %q: flush: %w", s.spec.Name, o.err))
-		} else if !o.done {
-			s.again(p)
-		}
-	default:
-		s.judgeItem(p, o)
-	}
-}
-
-func (s *station) judgeItem(p *parcel, o outcome) {
-	p.attempt++
-	if o.died && !o.spoiled && p.attempt < plan.MaxAttempts {
-		s.again(p)
-		return
-	}
-	item := &stages.ItemError{Stage: s.spec.Name, Item: s.itemOf(p.item), Attempts: p.attempt, Err: o.err}
-	s.w.failed = append(s.w.failed, item)
-	s.failed++
-	s.finished++
-	s.settle(p, plan.Failed)
-	switch {
-	case o.fatal, s.spec.Policy.Strict():
-		s.fail(item)
-	case !s.spec.Policy.Tolerates(s.failed, s.finished, plan.DefaultProbation, false):
-		s.fail(s.overBudget(item))
-	}
-}
-
-func (s *station) itemOf(c plan.Chunk) stages.ID { return stages.IDOf(s.w.graph, c.Head().IDs.At(0)) }
-
-// overBudget is the error of a stage that has failed too often; last is the item that was one too many, or nil at the
-// end.
-func (s *station) overBudget(last *stages.ItemError) error {
-	err := fmt.Errorf("stage %q: %d of %d items failed: %w", s.spec.Name, s.failed, s.finished, stages.ErrBudget)
-	if last != nil {
-		return fmt.Errorf("%w; the last: %w", err, last)
-	}
-	return err
-}
-
-func (s *station) again(p *parcel) { s.todo = append([]*parcel{p}, s.todo...) }
-
-func (s *station) fail(err error) {
-	s.over = true
-	s.w.fail(s.spec, err)
 }
 
 // settle says what has become of the item of p.
@@ -269,6 +226,8 @@ func (s *station) emit(p *parcel, o outcome) {
 		return c
 	})
 }
+
+func (s *station) itemOf(c plan.Chunk) stages.ID { return stages.IDOf(s.w.graph, c.Head().IDs.At(0)) }
 
 func (s *station) complete() {
 	if !s.spec.Policy.Tolerates(s.failed, s.finished, plan.DefaultProbation, true) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/stages"
@@ -21,11 +22,13 @@ type walk struct {
 	watch   func(late bool)                  // is told of each emit; nil: nobody is
 	account plan.Account
 	failed  []*stages.ItemError
+	letters []stages.Letter
 	causes  []cause
 	entered []entry
 
 	epoch int
 	index int64
+	clock time.Duration // that of pauses, which nobody waits for; otherwise it stands still
 }
 
 // A post is a stage of a walk.
@@ -55,7 +58,7 @@ func newWalk(ctx context.Context, g *plan.Graph, outlet func(plan.Chunk), log fu
 		case s.Mix != nil:
 			w.posts[i] = newMerge(w, s)
 		default:
-			w.posts[i] = &station{w: w, spec: s}
+			w.posts[i] = newStation(w, s)
 		}
 	}
 	w.enter()

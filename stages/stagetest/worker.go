@@ -20,21 +20,20 @@ type worker struct {
 
 // An outcome is what came of a parcel.
 type outcome struct {
-	done     bool // all items are done with, but for what is held of them
-	out      plan.Chunk
-	outs     []plan.Chunk // instead of out, where the stage forks
-	begun    *plan.OpenRound
-	held     int      // latest items that are held, if the stage has no groups
-	gone     []uint64 // numbers of the items that are not held any more, if it has
-	open     plan.Partial
-	err      error
-	flushing bool // err is that of a flush
-	unopened bool // err is that of opening the worker
-	died     bool // err cost the worker
-	spoiled  bool // but the item has had its attempt
-	fatal    bool
-	// retryable says that err is worth another attempt.
-	retryable bool
+	done      bool // all items are done with, but for what is held of them
+	out       plan.Chunk
+	outs      []plan.Chunk // instead of out, where the stage forks
+	begun     *plan.OpenRound
+	held      int      // latest items that are held, if the stage has no groups
+	gone      []uint64 // numbers of the items that are not held any more, if it has
+	open      plan.Partial
+	err       error
+	flushing  bool // err is that of a flush
+	unopened  bool // err is that of opening the worker
+	died      bool // err cost the worker
+	spoiled   bool // but the item has had its attempt
+	fatal     bool
+	retryable bool // err is worth another attempt
 }
 
 // blame notes an error of user code, which is asked.
@@ -130,7 +129,7 @@ func (a *worker) rescue(d *death, o *outcome) {
 	if w.In != nil && w.Next < w.To && !w.Flushing {
 		e.Item = a.s.itemOf(w.In)
 	}
-	o.err = e
+	o.err, o.retryable = e, true
 }
 
 // Wanted implements plan.Parts: each output is handed on at once.
