@@ -92,11 +92,20 @@ func TestF31AContextMayEndAnywhere(t *testing.T) {
 		"in open":                       {build: opening(func(ctx context.Context) error { return wait(ctx, time.Hour, false) })},
 		"in an open that is deaf":       {build: opening(func(ctx context.Context) error { return wait(ctx, at+late, true) }), late: late},
 		"between open and its next try": {build: opening(func(ctx context.Context) error { wait(ctx, 3*time.Second, false); return errBad })},
-		"in the source":                 {build: reading(func(ctx context.Context) error { return wait(ctx, time.Hour, false) })},
-		"in a source that is deaf":      {build: reading(func(ctx context.Context) error { return wait(ctx, at+late, true) }), late: late},
-		"while it drains":               {build: mapping(func(ctx context.Context, v int) (int, error) { return v, wait(ctx, time.Second, false) }), drain: 5 * time.Second},
-		"at the moment it drains":       {build: mapping(func(ctx context.Context, v int) (int, error) { return v, wait(ctx, time.Second, false) }), drain: at},
-		"when all of it is full":        {build: mapping(func(_ context.Context, v int) (int, error) { return v, nil }, stages.Mailbox(3), stages.Buffer(2)), idle: true},
+		"in a pause before another try": {build: func(g *stages.Graph) stages.Stream[int] {
+			return stages.MapWith(stages.Source(g, "ints", ints(1000)), "f", func(ctx context.Context) (int, error) { return 0, errBad },
+				func(_ int, _ context.Context, v int) (int, error) { return v, nil }, stages.Restart{First: time.Hour, Pause: time.Hour})
+		}},
+		"in a pause of an item": {build: mapping(func(context.Context, int) (int, error) { return 0, stages.Retryable(errBad) }, stages.Retry{First: time.Minute})},
+		"in a pause of items":   {build: mapping(func(context.Context, int) (int, error) { return 0, stages.Retryable(errBad) }, stages.Retry{First: time.Minute}, stages.Mailbox(8))},
+		"in a pause of a source": {build: func(g *stages.Graph) stages.Stream[int] {
+			return stages.Source(g, "f", stages.FromSeq(func(context.Context) iter.Seq2[int, error] { panic("always") }), stages.Restart{First: time.Hour, Pause: time.Hour})
+		}},
+		"in the source":            {build: reading(func(ctx context.Context) error { return wait(ctx, time.Hour, false) })},
+		"in a source that is deaf": {build: reading(func(ctx context.Context) error { return wait(ctx, at+late, true) }), late: late},
+		"while it drains":          {build: mapping(func(ctx context.Context, v int) (int, error) { return v, wait(ctx, time.Second, false) }), drain: 5 * time.Second},
+		"at the moment it drains":  {build: mapping(func(ctx context.Context, v int) (int, error) { return v, wait(ctx, time.Second, false) }), drain: at},
+		"when all of it is full":   {build: mapping(func(_ context.Context, v int) (int, error) { return v, nil }, stages.Mailbox(3), stages.Buffer(2)), idle: true},
 		"while a worker is being closed": {late: late, build: func(g *stages.Graph) stages.Stream[int] {
 			return stages.MapWith(stages.Source(g, "ints", ints(1000)), "f", func(context.Context) (closer, error) {
 				return func() error { return wait(nil, at+late, true) }, nil
