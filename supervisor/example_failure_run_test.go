@@ -44,7 +44,7 @@ func Example_restart() {
 	// open: connection refused
 }
 
-// The tokenizers of one stage know the vocabulary of another: if one is opened anew, so is the other.
+// The connections of two stages belong to one session: if one is opened anew, so is the other.
 func Example_together() {
 	words := make(chan string, 2)
 	words <- "one"
@@ -58,15 +58,17 @@ func Example_together() {
 			}
 		}
 	}})
+	login := func(context.Context) (connection, error) { return connection{}, nil }
+	query := func(_ connection, ctx context.Context, q string) (string, error) {
+		if q == "two" && stages.Attempt(ctx) == 1 {
+			panic("the session is gone")
+		}
+		return q, nil
+	}
 	p := define(func(g *stages.Graph) stages.Stream[string] {
-		open := func(context.Context) (connection, error) { return connection{}, nil }
-		in := stages.MapWith(stages.Source(g, "words", stages.FromChan(words)), "session", open, connection.ask)
-		return stages.MapWith(in, "query", open, func(_ connection, ctx context.Context, q string) (string, error) {
-			if q == "two" && stages.Attempt(ctx) == 1 {
-				panic("the session is gone")
-			}
-			return q, nil
-		}, stages.Restart{Together: []string{"session"}})
+		in := stages.Source(g, "words", stages.FromChan(words))
+		names := stages.MapWith(in, "names", login, connection.ask)
+		return stages.MapWith(names, "query", login, query, stages.Restart{Together: []string{"names"}})
 	})
 	for _, err := range supervisor.Items(context.Background(), sup, p, nil) {
 		if err != nil {
@@ -75,7 +77,7 @@ func Example_together() {
 	}
 	// Output:
 	// query
-	// session
+	// names
 }
 
 // A folder in which one file cannot be opened. The list goes on behind it.

@@ -119,14 +119,15 @@ var errBusy = errors.New("the server is busy")
 
 // A server that is busy is asked again; what it says no to is not.
 func Example_retry() {
+	fetch := func(ctx context.Context, name string) (string, error) {
+		if name == "b" && stages.Attempt(ctx) < 3 {
+			return "", fmt.Errorf("fetch %s: %w", name, errBusy)
+		}
+		return fmt.Sprint(name, " at attempt ", stages.Attempt(ctx)), nil
+	}
 	p := define(func(g *stages.Graph) stages.Stream[string] {
 		names := stages.Source(g, "names", stages.FromSlice([]string{"a", "b"}))
-		return stages.Map(names, "fetch", func(ctx context.Context, name string) (string, error) {
-			if name == "b" && stages.Attempt(ctx) < 3 {
-				return "", fmt.Errorf("fetch %s: %w", name, errBusy)
-			}
-			return fmt.Sprint(name, " at attempt ", stages.Attempt(ctx)), nil
-		}, stages.Mailbox(8), stages.Ordered, stages.Retry{
+		return stages.Map(names, "fetch", fetch, stages.Mailbox(8), stages.Ordered, stages.Retry{
 			Attempts: 5,                     // in all
 			First:    10 * time.Millisecond, // then twice as long each time
 			If:       func(err error) bool { return errors.Is(err, errBusy) },
@@ -184,13 +185,15 @@ func Example_retryable() {
 func Example_timeout() {
 	release := make(chan struct{})
 	defer close(release)
+	call := func(ctx context.Context, v int) (int, error) {
+		if v == 1 {
+			<-release // it does not look at ctx
+		}
+		return v, nil
+	}
 	p := define(func(g *stages.Graph) stages.Stream[int] {
-		return stages.Map(stages.Source(g, "ints", ints(3)), "call", func(ctx context.Context, v int) (int, error) {
-			if v == 1 {
-				<-release // it does not look at ctx
-			}
-			return v, nil
-		}, stages.Timeout(100*time.Millisecond), stages.OnError(stages.Skip(1)))
+		in := stages.Source(g, "ints", ints(3))
+		return stages.Map(in, "call", call, stages.Timeout(100*time.Millisecond), stages.OnError(stages.Skip(1)))
 	})
 	sup := supervisor.New(supervisor.Config{Grace: 200 * time.Millisecond})
 	run, err := supervisor.Deploy(context.Background(), sup, p, nil)
