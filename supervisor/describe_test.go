@@ -46,7 +46,9 @@ func TestNoMoreIsInFlightThanDescribed(t *testing.T) {
 			odd := stages.Filter(source(g, none), "odd", func(_ context.Context, v int) (bool, error) { return v%2 == 1, nil }, stages.Buffer(3))
 			return erased(odd, none)
 		}},
-		"items that fail, and cost workers": {0.8, func(g *stages.Graph, _ *atomic.Int64) stages.Stream[any] {
+		// Two in five places may be those of items that have failed, which are in flight no more; how many are not granted
+		// yet at a standstill depends on which of them waited for another attempt.
+		"items that fail, and cost workers": {0.6, func(g *stages.Graph, _ *atomic.Int64) stages.Stream[any] {
 			bad := stages.Map(source(g, none), "bad", func(_ context.Context, v int) (int, error) {
 				switch v % 5 {
 				case 1:

@@ -129,7 +129,7 @@ type turn struct {
 	load  load
 	ctx   context.Context // of the call
 	goes  fault
-	over  bool
+	at    lap
 }
 
 // begin records a call, and decides how it goes.
@@ -141,7 +141,7 @@ func (p *trial) begin(ctx context.Context, w *work, l load) *turn {
 	p.calls[k]++
 	n := p.calls[k]
 	p.mu.Unlock()
-	t := &turn{trial: p, work: w, load: l, ctx: ctx, goes: w.fate(l, n)}
+	t := &turn{trial: p, work: w, load: l, ctx: ctx, goes: w.fate(l, n), at: k}
 	t.Call = p.record.Begin(w.index, id, who, l...)
 	return t
 }
@@ -149,8 +149,8 @@ func (p *trial) begin(ctx context.Context, w *work, l load) *turn {
 func (t *turn) end(o history.Outcome) {
 	p, stage := t.trial, t.work.name
 	p.mu.Lock()
-	if k := (lap{t.work.index, stages.ItemID(t.ctx)}); o <= history.Dropped && !p.done[k] {
-		p.done[k] = true // what an aggregator is given again is no progress
+	if o <= history.Dropped && !p.done[t.at] {
+		p.done[t.at] = true // what an aggregator is given again is no progress
 		p.row[stage] = 0
 	}
 	p.mu.Unlock()

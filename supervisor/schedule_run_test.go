@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/weirflow/weir/internal/history"
@@ -25,7 +26,9 @@ func (s *schedule) play(ctx context.Context, seen *sights) (wrong []history.Viol
 	if err != nil {
 		return []history.Violation{{Kind: history.Lost, Text: err.Error()}}
 	}
-	v := &visitor{trial: p, run: run, cancel: cancel}
+	loop, leave := context.WithCancel(ctx)
+	defer leave()
+	v := &visitor{trial: p, run: run, cancel: cancel, leave: leave}
 	hangs := make(chan bool, 1)
 	late := time.AfterFunc(longest, func() {
 		hangs <- true
@@ -46,7 +49,7 @@ func (s *schedule) play(ctx context.Context, seen *sights) (wrong []history.Viol
 		case <-done:
 		}
 	}()
-	v.consume(ctx)
+	v.consume(loop)
 	late.Stop()
 	close(done)
 	p.letGo()
@@ -131,13 +134,11 @@ type visitor struct {
 	leave    context.CancelFunc // of the loop's
 	got      int
 	mostSeen int64
-	drained  bool
+	drained  atomic.Bool
 }
 
 // consume takes all that comes, until nothing does or the schedule says so.
 func (v *visitor) consume(ctx context.Context) {
-	ctx, v.leave = context.WithCancel(ctx)
-	defer v.leave()
 	defer func() {
 		if r := recover(); r != nil && r != "out of the loop" {
 			panic(r)
@@ -187,7 +188,7 @@ func (v *visitor) take(l load) bool {
 		time.Sleep(5 * time.Millisecond)
 	}
 	v.mostSeen = max(v.mostSeen, v.run.Stats().InFlight)
-	if v.drained && v.end == endsByBoth {
+	if v.drained.Load() && v.end == endsByBoth {
 		v.stop()
 	}
 	if !v.full || v.got != v.at {
@@ -236,7 +237,7 @@ func (v *visitor) endNow() {
 		}
 		v.run.Drain()
 		v.run.Drain() // it may be said twice
-		v.drained = true
+		v.drained.Store(true)
 	}
 }
 
