@@ -108,6 +108,7 @@ func TestF46AListenerIsNoPartOfTheRun(t *testing.T) {
 				}
 				close(never)
 				time.Sleep(3 * time.Hour) // it may take as long as it likes
+				synctest.Wait()
 				if got := e.heard + e.lost; c.name != "that panics always" && got != int64(all) || e.lost < c.lost && c.name != "that panics always" {
 					t.Errorf("%d heard, %d lost, of %d", e.heard, e.lost, all)
 				}
