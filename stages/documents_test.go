@@ -16,7 +16,9 @@ import (
 // The code that the documents show is code that runs: each piece is followed by a line that names the program it is a
 // part of. So is what they show of outputs.
 func TestTheDocumentsShowCodeThatRuns(t *testing.T) {
-	for document, least := range map[string]int{"../docs/stages.md": 40, "../docs/migrating.md": 4, "../README.md": 1} {
+	for document, least := range map[string]int{
+		"../docs/stages.md": 40, "../docs/failure-handling.md": 20, "../docs/migrating.md": 4, "../README.md": 1,
+	} {
 		text, err := os.ReadFile(document)
 		if err != nil {
 			t.Fatal(err)

@@ -2,8 +2,11 @@ package house
 
 import (
 	"fmt"
+	"go/ast"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -49,4 +52,68 @@ func checkDecisions(t *Tree, _ Lists) (found []Finding) {
 		}
 	}
 	return found
+}
+
+// promises is the document that says what is promised, and by which tests it is shown.
+const promises = "docs/promises.md"
+
+// checkPromises looks up the tests that the promises name, and the rows of faults for which there are tests: those of which
+// the names begin with TestF and the row's number.
+func checkPromises(t *Tree, _ Lists) (found []Finding) {
+	i := slices.IndexFunc(t.Docs, func(d *Doc) bool { return d.Path == promises })
+	if i < 0 {
+		return nil
+	}
+	tests := t.tests()
+	named := regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w*`)
+	linked := regexp.MustCompile(`\[((?:Test|Fuzz)[A-Z]\w*)\]\(([^)#]+)\)`)
+	row := regexp.MustCompile(`^\| (F\d\d) \|`)
+	inRow := map[string]string{} // of a test, its last row
+	for i, line := range strings.Split(t.Docs[i].Text, "\n") {
+		fault := func(do, what string, args ...any) {
+			found = append(found, Finding{promises, i + 1, fmt.Sprintf(what, args...), do})
+		}
+		files := map[string]string{}
+		for _, m := range linked.FindAllStringSubmatch(line, -1) {
+			files[m[1]] = path.Join(path.Dir(promises), m[2])
+		}
+		for _, name := range named.FindAllString(line, -1) {
+			switch at := tests[name]; {
+			case at == nil:
+				fault("name the test that took its place, or take the promise back", "there is no test %s", name)
+			case files[name] == "":
+				fault("write [name](../path)", "%s is no link", name)
+			case !slices.ContainsFunc(at, func(f Finding) bool { return f.File == files[name] }):
+				fault("link the file that it is in", "%s is not in %s", name, files[name])
+			}
+			if m := row.FindStringSubmatch(line); m != nil {
+				inRow[name] = m[1]
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(tests)) {
+		if m := regexp.MustCompile(`^Test(F\d\d)`).FindStringSubmatch(name); m != nil && inRow[name] != m[1] {
+			at := tests[name][0]
+			at.What, at.Do = fmt.Sprintf("%s is not in row %s of %s", name, m[1], promises), "name it there, or give it another name"
+			found = append(found, at)
+		}
+	}
+	return found
+}
+
+// tests returns where each test and fuzz target is, by name: in one package or several.
+func (t *Tree) tests() map[string][]Finding {
+	at := map[string][]Finding{}
+	for _, f := range t.Files {
+		if !f.Test {
+			continue
+		}
+		for _, d := range f.AST.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if ok && fn.Recv == nil && (strings.HasPrefix(fn.Name.Name, "Test") || strings.HasPrefix(fn.Name.Name, "Fuzz")) {
+				at[fn.Name.Name] = append(at[fn.Name.Name], Finding{File: f.Path, Line: t.line(fn.Pos())})
+			}
+		}
+	}
+	return at
 }

@@ -33,6 +33,7 @@ func Rules() []Rule {
 		{"context first", "context.Context is the first parameter, and is stored only with a comment that says why", checkContext},
 		{"hot path", "a hot path file reads no clock, formats nothing and logs nothing", checkHotPath},
 		{"document paths", "a Go file that a document names exists", checkDocPaths},
+		{"promises", "a test that the promises name exists, and a row of faults names the tests of it", checkPromises},
 		{"decision records", "a decision record is NNNN-title.md with Context, Choice and Cost; numbers are unique", checkDecisions},
 	}
 }

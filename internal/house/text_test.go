@@ -191,6 +191,40 @@ type life struct {
 				},
 			},
 		},
+		"promises": {
+			{
+				name: "no promises",
+				files: map[string]string{
+					"stages/a_test.go": "package stages\nfunc TestF01ItHolds(t *testing.T) {}\n",
+				},
+			},
+			{
+				name: "promises with tests",
+				files: map[string]string{
+					"docs/promises.md": "Shown by [TestItHolds](../stages/a_test.go), [FuzzIt](../stages/a_test.go).\n\n" +
+						"| F01 | a panic | [TestF01ItHolds](../stages/b_test.go) |\n| F07 | an exit | no test |\n",
+					"stages/a_test.go": "package stages\nfunc TestItHolds(t *testing.T) {}\nfunc FuzzIt(f *testing.F) {}\nfunc (s S) TestF09No() {}\n",
+					"stages/b_test.go": "package stages\nfunc TestF01ItHolds(t *testing.T) {}\nfunc TestFish(t *testing.T) {}\n",
+					"actors/a_test.go": "package actors\nfunc TestItHolds(t *testing.T) {}\n",
+				},
+			},
+			{
+				name: "promises without",
+				files: map[string]string{
+					"docs/promises.md": "[TestItHolds](../stages/a_test.go), [TestGone](../stages/a_test.go)\nand TestItHolds\n" +
+						"| F01 | [TestItHolds](../stages/b_test.go), [TestF02Too](../stages/b_test.go) |\n[TestF01ItHolds](../stages/b_test.go)\n",
+					"stages/a_test.go": "package stages\nfunc TestItHolds(t *testing.T) {}\n",
+					"stages/b_test.go": "package stages\nfunc TestF01ItHolds(t *testing.T) {}\nfunc TestF02Too(t *testing.T) {}\n",
+				},
+				want: []string{
+					"docs/promises.md:1: there is no test TestGone",
+					"docs/promises.md:2: TestItHolds is no link",
+					"docs/promises.md:3: TestItHolds is not in stages/b_test.go",
+					"stages/b_test.go:2: TestF01ItHolds is not in row F01",
+					"stages/b_test.go:3: TestF02Too is not in row F02",
+				},
+			},
+		},
 		"decision records": {
 			{
 				name: "in form",
