@@ -46,7 +46,7 @@ func (s *stage) judge(p *piece) {
 	case p.unopened && p.fatal:
 		s.doom(p, fmt.Errorf("stage %q: %w", s.spec.Name, err))
 	case p.died && !p.spoiled && !s.mourn(p, err):
-		s.doom(p, s.tooMany())
+		s.doom(p, stages.RestartErrorOf(s.spec.Name, s.record))
 	case p.unopened:
 		s.lost = append(s.lost, p)
 	case p.flushing:

@@ -94,7 +94,7 @@ func (v *byValue) mourn(err error) {
 	m := v.m
 	pause, again := v.record.Died(m.run.clock(), err, false, rand.Float64())
 	if !again {
-		m.run.fail(m.spec, tooManyRestarts(m.spec.Name, v.record))
+		m.run.fail(m.spec, stages.RestartErrorOf(m.spec.Name, v.record))
 		m.end(true)
 		return
 	}

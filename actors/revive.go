@@ -15,12 +15,6 @@ import (
 
 // Workers die and are replaced: at once, or after a pause, or together with those of another stage.
 
-func (s *stage) tooMany() error { return tooManyRestarts(s.spec.Name, s.record) }
-
-func tooManyRestarts(stage string, r *restart.Record) error {
-	return &stages.RestartError{Stage: stage, Restarts: r.Counted() - 1, Causes: r.Causes(plan.LastCauses)}
-}
-
 // mourn notes that a worker has died at p, and reports whether it may be replaced. Workers that were at work when the last
 // death was noted die of the same thing, as when a server that all of them use is gone: that is one death, not many in a
 // row.

@@ -274,7 +274,7 @@ func (s *source) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child
 	}
 	pause, again := s.record.Died(s.run.clock(), m.died, false, rand.Float64())
 	if !again {
-		s.failure = tooManyRestarts(s.spec.Name, s.record)
+		s.failure = stages.RestartErrorOf(s.spec.Name, s.record)
 		s.run.fail(s.spec, s.failure)
 		s.pull()
 		return

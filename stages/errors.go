@@ -6,6 +6,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/weirflow/weir/internal/restart"
 )
 
 // Sentinels. Struct errors below wrap them where it says so.
@@ -162,6 +164,14 @@ func (e *RestartError) Error() string {
 	}
 	return fmt.Sprintf("stage %q: a worker died again after %d restarts that counted: %v", e.Stage, e.Restarts, e.Causes[len(e.Causes)-1])
 }
+
+// RestartErrorOf returns the error of a stage of which the last death in r was one too many: for the packages of this module.
+func RestartErrorOf(stage string, r *restart.Record) *RestartError {
+	return &RestartError{Stage: stage, Restarts: r.Counted() - 1, Causes: r.Causes(lastCauses)}
+}
+
+// lastCauses is how many causes a RestartError has besides the first.
+const lastCauses = 8
 
 // Is reports whether target is ErrRestarts.
 func (e *RestartError) Is(target error) bool { return target == ErrRestarts }

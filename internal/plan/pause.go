@@ -14,9 +14,6 @@ const (
 	restartWithin    = time.Minute
 )
 
-// LastCauses is how many causes a stages.RestartError has besides the first.
-const LastCauses = 8
-
 // Pause returns how long an item waits for its next attempt that has failed so many times; the second attempt behind a
 // panic is immediate. dice, in [0, 1), shortens it by up to half.
 func (r Retry) Pause(failed int, panicked bool, dice float64) time.Duration {

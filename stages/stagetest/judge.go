@@ -23,7 +23,7 @@ func (s *station) judge(p *parcel, o outcome) {
 	case o.unopened && o.fatal:
 		s.fail(fmt.Errorf("stage %q: %w", s.spec.Name, o.err))
 	case o.died && !o.spoiled && !s.mourn(o):
-		s.fail(&stages.RestartError{Stage: s.spec.Name, Restarts: s.deaths.Counted() - 1, Causes: s.deaths.Causes(plan.LastCauses)})
+		s.fail(stages.RestartErrorOf(s.spec.Name, s.deaths))
 	case o.unopened:
 		s.again(p)
 	case o.flushing:

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/restart"
+	"github.com/weirflow/weir/stages"
 )
 
 // A merge takes from its inputs what the mix says, as soon as it can be known. They have one source in common, so only
@@ -20,9 +22,9 @@ type merge struct {
 
 	epoch   int
 	chooser plan.Chooser
-	fails   int    // of the chooser, in a row
-	passed  []pass // marks of rounds that are not this join's own
-	keeps   bool   // the order that it restores is asked for again, below
+	deaths  *restart.Record // of the chooser
+	passed  []pass          // marks of rounds that are not this join's own
+	keeps   bool            // the order that it restores is asked for again, below
 }
 
 // An inlet is one input of a merge.
@@ -40,7 +42,7 @@ type pass struct {
 }
 
 func newMerge(w *walk, s *plan.Stage) *merge {
-	m := &merge{w: w, spec: s, mix: s.Mix, keeps: s.Marks(0, s.Mix.Fork)}
+	m := &merge{w: w, spec: s, mix: s.Mix, keeps: s.Marks(0, s.Mix.Fork), deaths: restart.New(s.Restart.Limits())}
 	for _, forks := range s.Rounds {
 		for _, fork := range forks {
 			m.passed = append(m.passed, pass{fork: fork})
@@ -164,14 +166,14 @@ func (m *merge) byValue() int {
 		}
 		switch {
 		case err == nil && len(order) > 0:
-			m.fails = 0
+			m.deaths.Progress()
 			return order[0]
 		case d != nil:
-			if m.fails++; m.fails < plan.MaxAttempts {
+			if _, again := m.deaths.Died(m.w.clock, err, false, noDice); again {
 				continue
 			}
-		}
-		if err != nil {
+			m.fail(stages.RestartErrorOf(m.spec.Name, m.deaths))
+		case err != nil:
 			m.fail(fmt.Errorf("stage %q: %w", m.spec.Name, err))
 		}
 		return -1

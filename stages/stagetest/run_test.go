@@ -84,7 +84,7 @@ func TestTheRunFails(t *testing.T) {
 		"and never will":             {noOpen(stages.Fatal(errBad)), errBad, `stage "no open": open: bad`, nil, 0},
 		"fewer outputs than before":  {shrinking, stages.ErrNotDeterministic, "fewer outputs", []int{1}, 1},
 		"a function that chooses":    {pick(7), stages.ErrBranch, `input 7 was chosen`, nil, 0},
-		"a function that dies":       {chooserDies, nil, `stage "merge": panic: again`, nil, 0},
+		"a function that dies":       {chooserDies, nil, `stage "merge": a worker died again after 10 restarts that counted: panic: again`, nil, 0},
 		"a worker that always dies":  {dying(10, stages.Skip(1<<20)), stages.ErrRestarts, `stage "dying": a worker died again after 10 restarts that counted: panic: once more`, nil, 3},
 		"one that dies now and then": {dying(2, stages.Fail()), nil, "", []int{1, 3, 6, 5, 8, 7}, 0},
 	} {
