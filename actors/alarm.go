@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -21,7 +22,7 @@ type alarm struct {
 
 // after sets an alarm.
 func (s *stage) after(pause time.Duration, a alarm) {
-	a.at = s.run.clock() + pause
+	a.at = later(s.run.clock(), pause)
 	i, _ := slices.BinarySearchFunc(s.alarms.q, a.at, func(b alarm, at time.Duration) int {
 		if b.at <= at {
 			return -1 // those of the same moment ring in the order in which they were set
@@ -31,6 +32,14 @@ func (s *stage) after(pause time.Duration, a alarm) {
 	if s.alarms.q = slices.Insert(s.alarms.q, i, a); i == 0 {
 		s.alarms.arm(s, pause)
 	}
+}
+
+// later is a moment d behind t, or the end of time.
+func later(t, d time.Duration) time.Duration {
+	if sum := t + d; sum >= t {
+		return sum
+	}
+	return math.MaxInt64
 }
 
 func (a *alarms) arm(s *stage, pause time.Duration) {

@@ -207,6 +207,9 @@ func (st *stageStats) overBudget(stage string, last *stages.ItemError) error {
 // doom fails the run at p: an ordered stage first hands on what comes before.
 func (s *stage) doom(p *piece, err error) {
 	s.run.fail(s.spec, err)
+	if p.stops == nil && p.items() > 0 { // else the item has been settled
+		p.stops = s.stops(p)
+	}
 	p.doom = true
 	if s.doomed == nil || p.before(s.doomed) {
 		s.doomed = p

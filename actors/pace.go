@@ -160,7 +160,7 @@ func (s *stage) give(w int, p *piece) {
 	s.cx.Send(h.pid, p)
 	if s.spec.Timeout > 0 && !s.looking {
 		s.looking = true
-		s.after(s.spec.Timeout+s.run.cfg.Grace, alarm{worker: noWorker})
+		s.after(s.patience(), alarm{worker: noWorker})
 	}
 }
 

@@ -186,9 +186,12 @@ func (r *Run) pidOf(stage int) *actor.PID {
 	return actor.NewPID(r.sys.Address(), fmt.Sprintf("%s/s%d", r.name, stage))
 }
 
+// patience is how long an attempt may take before the stage goes on without it.
+func (s *stage) patience() time.Duration { return later(s.spec.Timeout, s.run.cfg.Grace) }
+
 // look finds the workers that are at one item for longer than its Timeout and the grace, and goes on without them.
 func (s *stage) look(now time.Duration) {
-	next, out := now+s.spec.Timeout+s.run.cfg.Grace, false
+	next, out := later(now, s.patience()), false
 	for p := s.head; p != nil; p = p.next {
 		if p.done || p.state.Load() == home {
 			continue
@@ -200,8 +203,8 @@ func (s *stage) look(now time.Duration) {
 		}
 		switch due := w.Due(); {
 		case due == 0:
-		case due+s.run.cfg.Grace > now:
-			next = min(next, due+s.run.cfg.Grace)
+		case later(due, s.run.cfg.Grace) > now:
+			next = min(next, later(due, s.run.cfg.Grace))
 		case w.Abandon(due):
 			s.abandon(p, w)
 			if s.aborted {

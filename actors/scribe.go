@@ -25,8 +25,7 @@ type scribe struct {
 	to  stages.LetterWriter
 
 	written []*dead // not synced
-	buf     []byte
-	broken  error // nothing is written any more
+	broken  error   // nothing is written any more
 }
 
 // A dead is an item that is to be handed over, and comes back when it has been. It keeps its place in its stage until then.
@@ -86,12 +85,9 @@ func (a *scribe) guard(f func(context.Context) error) error {
 
 // write hands one letter to the writer.
 func (a *scribe) write(ctx context.Context, d *dead) error {
-	l, err := stages.LetterOf(a.run.graph, d.item, d.chunk, d.at, a.buf)
+	l, err := stages.LetterOf(a.run.graph, d.item, d.chunk, d.at)
 	if err != nil {
 		return err
-	}
-	if l.Payload != nil {
-		a.buf = l.Payload
 	}
 	return a.to.Write(ctx, l)
 }

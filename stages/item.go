@@ -35,7 +35,7 @@ func ItemID(ctx context.Context) ID {
 	if !working(w) {
 		return ID{}
 	}
-	return IDOf(w.Place.Graph, w.In.Head().IDs.At(w.Next))
+	return IDOf(w.Place.Graph, w.Item())
 }
 
 // working reports whether w is at an item: not in open, nor in a flush.

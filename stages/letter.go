@@ -41,8 +41,8 @@ type Letter struct {
 }
 
 // LetterOf returns the letter of an item of g that has failed for good: the one at at of input, or that of a source, without
-// an input, which is nil then. The payload is written over buf. It runs user code. For the packages of this module.
-func LetterOf(g *plan.Graph, failed *ItemError, input plan.Chunk, at int, buf []byte) (Letter, error) {
+// an input, which is nil then. It runs user code. For the packages of this module.
+func LetterOf(g *plan.Graph, failed *ItemError, input plan.Chunk, at int) (Letter, error) {
 	l := Letter{
 		Pipeline: g.Name, Stage: failed.Stage, Item: failed.Item, Attempts: failed.Attempts, Time: time.Now(), Errors: chain(failed.Err),
 	}
@@ -51,7 +51,7 @@ func LetterOf(g *plan.Graph, failed *ItemError, input plan.Chunk, at int, buf []
 	}
 	l.Codec = g.Codec.Name()
 	var err error
-	if l.Payload, err = input.Encode(g.Codec, buf[:0], at); err != nil {
+	if l.Payload, err = input.Encode(g.Codec, nil, at); err != nil {
 		return Letter{}, fmt.Errorf("item %v cannot be encoded: %w", l.Item, err)
 	}
 	return l, nil

@@ -37,6 +37,9 @@ type run struct {
 	ended    chan struct{}
 	told     chan struct{} // closed when Config.OnEvent has been told all
 
+	telling sync.Mutex
+	silent  bool // guarded by telling: the last event has been told
+
 	mu       sync.Mutex
 	actors   *actors.Run         // guarded by mu until begin returns, then immutable
 	over     bool                // guarded by mu
@@ -63,9 +66,22 @@ func (r *run) info() EventInfo {
 	return EventInfo{Time: time.Now(), Job: r.cfg.Job, Rank: r.cfg.Rank, Run: r.id, Pipeline: r.pipeline}
 }
 
-func (r *run) event(e Event) {
+func (r *run) event(e Event) { r.tell(e, nil) }
+
+// tell tells e to whoever listens. With told, which is closed when the listener has heard of it, it is the last event: what
+// comes behind it is not told any more.
+func (r *run) tell(e Event, told chan struct{}) {
+	r.telling.Lock()
+	defer r.telling.Unlock()
+	if r.silent {
+		return
+	}
 	r.journal.add(e)
-	r.herald.post(e, nil)
+	r.herald.post(e, told)
+	if told != nil {
+		r.silent = true
+		r.journal.close()
+	}
 }
 
 // observe hears of what happens in the actors.
@@ -190,10 +206,7 @@ func (r *run) conclude() {
 	close(r.ended)
 	r.mu.Unlock()
 	r.core.remove(r)
-	e := RunEnded{EventInfo: r.info(), Err: err, Stats: r.stats()}
-	r.journal.add(e)
-	r.herald.post(e, r.told)
-	r.journal.close()
+	r.tell(RunEnded{EventInfo: r.info(), Err: err, Stats: r.stats()}, r.told)
 }
 
 func (r *run) isEnded() bool {

@@ -26,7 +26,28 @@ type Abandoned struct{}
 func (w *Work) Due() time.Duration { return time.Duration(max(w.due.Load(), 0)) }
 
 // Abandon takes away the attempt that is due at due, and reports whether it was still the one at hand.
-func (w *Work) Abandon(due time.Duration) bool { return w.due.CompareAndSwap(int64(due), abandoned) }
+func (w *Work) Abandon(due time.Duration) bool {
+	w.asking.Lock()
+	defer w.asking.Unlock()
+	if !w.due.CompareAndSwap(int64(due), abandoned) {
+		return false
+	}
+	w.last = w.In.Head().IDs.At(w.Next)
+	return true
+}
+
+// Item returns the identity of the item at hand. The function of an attempt that is taken away may ask for it all the
+// same, when what it was made of is gone.
+func (w *Work) Item() ID {
+	if w.Place.Stage.Timeout > 0 {
+		w.asking.Lock()
+		defer w.asking.Unlock()
+		if w.due.Load() == abandoned {
+			return w.last
+		}
+	}
+	return w.In.Head().IDs.At(w.Next)
+}
 
 // Taken returns what the stage has of a work that it has taken away, for Rescue. The work itself stays as it is: the
 // function that hangs may still ask it for the item it is at.

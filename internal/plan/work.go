@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -55,7 +56,9 @@ type Work struct {
 	Unsure   int        // set by Rescue: items [Next, Unsure) were taken together, and any of them may be at fault
 	CloseErr error      // of state that was closed during the delivery
 
-	due atomic.Int64 // see Begin
+	due    atomic.Int64 // see Begin
+	asking sync.Mutex
+	last   ID // guarded by asking: of the item at which the work was taken away
 
 	// Yield is set by the stage a while after the delivery: give back what is not begun. One load per item is cheaper
 	// than looks at the clock.

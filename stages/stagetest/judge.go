@@ -79,7 +79,7 @@ func (s *station) judgeItem(p *parcel, o outcome) {
 // bury writes the letter of an item that no sink is given. If that fails, so does the run, and bury returns false.
 func (s *station) bury(p *parcel, item *stages.ItemError) bool {
 	err := s.w.call(s.w.ctx, s.spec, func(context.Context) error {
-		l, err := stages.LetterOf(s.w.graph, item, p.item, 0, nil)
+		l, err := stages.LetterOf(s.w.graph, item, p.item, 0)
 		if err == nil {
 			s.w.letters = append(s.w.letters, l)
 		}
