@@ -66,7 +66,8 @@ func Skip[B Budget](max B) Policy {
 // DeadLetter is Skip, with the item handed to sink first, the one that exceeds the budget included. It counts as handed
 // over when the sink's Write and Sync have returned, and only then as failed. A sink that fails ends the run: nothing is
 // dropped. The stage's input must be of a type that can be encoded (codecs.ErrNotEncodable): Deploy checks it. An error
-// marked [Fatal] ends the run, as ever, and is not handed over.
+// marked [Fatal] ends the run, as ever, and is not handed over. When the run ends, for whatever reason, the sink may hold a
+// few letters more than have been counted: those that were under way.
 func DeadLetter[B Budget](sink LetterSink, max B) Policy {
 	p := Skip(max)
 	p.letters, p.sink = true, sink

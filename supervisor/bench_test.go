@@ -33,14 +33,20 @@ func BenchmarkEpochs(b *testing.B) {
 	}
 }
 
-// BenchmarkDeath is a panic, the replacement of the worker by supervision, and the item's second attempt.
+// BenchmarkDeath is a panic, the replacement of the worker by supervision, and the item's second attempt: per panic, the
+// items between included.
 func BenchmarkDeath(b *testing.B) {
-	p := define(func(g *stages.Graph) stages.Stream[int] {
-		return stages.Map(stages.Source(g, "ints", ints(b.N)), "dies", dieOnce)
-	})
-	for _, err := range supervisor.Items(b.Context(), supervisor.New(supervisor.Config{}), p, nil) {
-		if err != nil {
-			b.Fatal(err)
-		}
+	for _, bc := range []struct{ workers, every int }{{1, 1}, {4, 1}, {4, 13}} {
+		b.Run(fmt.Sprintf("%d workers, every %d", bc.workers, bc.every), func(b *testing.B) {
+			p := define(func(g *stages.Graph) stages.Stream[int] {
+				in := stages.Source(g, "ints", ints(b.N*bc.every))
+				return stages.Map(in, "dies", dieOnceIn(bc.every), stages.Mailbox(bc.workers), stages.Ordered)
+			})
+			for _, err := range supervisor.Items(b.Context(), supervisor.New(supervisor.Config{}), p, nil) {
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

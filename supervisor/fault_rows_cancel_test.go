@@ -92,14 +92,23 @@ func TestF31AContextMayEndAnywhere(t *testing.T) {
 		"in open":                       {build: opening(func(ctx context.Context) error { return wait(ctx, time.Hour, false) })},
 		"in an open that is deaf":       {build: opening(func(ctx context.Context) error { return wait(ctx, at+late, true) }), late: late},
 		"between open and its next try": {build: opening(func(ctx context.Context) error { wait(ctx, 3*time.Second, false); return errBad })},
-		"in the source":                 {build: reading(func(ctx context.Context) error { return wait(ctx, time.Hour, false) })},
-		"in a source that is deaf":      {build: reading(func(ctx context.Context) error { return wait(ctx, at+late, true) }), late: late},
-		"while it drains":               {build: mapping(func(ctx context.Context, v int) (int, error) { return v, wait(ctx, time.Second, false) }), drain: 5 * time.Second},
-		"at the moment it drains":       {build: mapping(func(ctx context.Context, v int) (int, error) { return v, wait(ctx, time.Second, false) }), drain: at},
-		"when all of it is full":        {build: mapping(func(_ context.Context, v int) (int, error) { return v, nil }, stages.Mailbox(3), stages.Buffer(2)), idle: true},
+		"in a pause before another try": {build: func(g *stages.Graph) stages.Stream[int] {
+			return stages.MapWith(stages.Source(g, "ints", ints(1000)), "f", func(ctx context.Context) (int, error) { return 0, errBad },
+				func(_ int, _ context.Context, v int) (int, error) { return v, nil }, stages.Restart{First: time.Hour, Pause: time.Hour})
+		}},
+		"in a pause of an item": {build: mapping(func(context.Context, int) (int, error) { return 0, stages.Retryable(errBad) }, stages.Retry{First: time.Minute})},
+		"in a pause of items":   {build: mapping(func(context.Context, int) (int, error) { return 0, stages.Retryable(errBad) }, stages.Retry{First: time.Minute}, stages.Mailbox(8))},
+		"in a pause of a source": {build: func(g *stages.Graph) stages.Stream[int] {
+			return stages.Source(g, "f", stages.FromSeq(func(context.Context) iter.Seq2[int, error] { panic("always") }), stages.Restart{First: time.Hour, Pause: time.Hour})
+		}},
+		"in the source":            {build: reading(func(ctx context.Context) error { return wait(ctx, time.Hour, false) })},
+		"in a source that is deaf": {build: reading(func(ctx context.Context) error { return wait(ctx, at+late, true) }), late: late},
+		"while it drains":          {build: mapping(func(ctx context.Context, v int) (int, error) { return v, wait(ctx, time.Second, false) }), drain: 5 * time.Second},
+		"at the moment it drains":  {build: mapping(func(ctx context.Context, v int) (int, error) { return v, wait(ctx, time.Second, false) }), drain: at},
+		"when all of it is full":   {build: mapping(func(_ context.Context, v int) (int, error) { return v, nil }, stages.Mailbox(3), stages.Buffer(2)), idle: true},
 		"while a worker is being closed": {late: late, build: func(g *stages.Graph) stages.Stream[int] {
 			return stages.MapWith(stages.Source(g, "ints", ints(1000)), "f", func(context.Context) (closer, error) {
-				return func() error { return wait(nil, at+late, true) }, nil
+				return func() error { return wait(context.Background(), at+late, true) }, nil
 			}, func(_ closer, ctx context.Context, v int) (int, error) {
 				if stages.Attempt(ctx) == 1 {
 					panic("once")
@@ -219,7 +228,7 @@ func (w *tripwire) call(ctx context.Context) error {
 	switch {
 	case w.after == "panic":
 		panic("tripped")
-	case w.after == "error" && ctx != nil:
+	case w.after == "error":
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("%w: %w", errTold, err)
 		}
@@ -245,11 +254,11 @@ func (w *tripwire) pipeline(n int) stages.Pipeline[int] {
 			StageExit:  func(context.Context, stages.StageInfo, error) error { return w.pass() },
 		})
 		in := stages.Source(g, "source", stages.FromSeq(func(ctx context.Context) iter.Seq2[int, error] {
-			w.call(nil)
+			w.call(context.Background())
 			return func(yield func(int, error) bool) {
-				defer w.call(nil)
+				defer w.call(context.Background())
 				for i := range n {
-					w.call(nil)
+					w.call(context.Background())
 					if !yield(i, nil) {
 						return
 					}
@@ -259,7 +268,7 @@ func (w *tripwire) pipeline(n int) stages.Pipeline[int] {
 		a, b := stages.Tee(in, "tee")
 		stages.Sink(b, "sink", func(ctx context.Context, v int) error { return w.call(ctx) }, stages.Mailbox(2))
 		with := stages.MapWith(a, "with", func(ctx context.Context) (closer, error) {
-			return func() error { return w.call(nil) }, w.call(ctx)
+			return func() error { return w.call(context.Background()) }, w.call(ctx)
 		}, func(_ closer, ctx context.Context, v int) (int, error) { return pass(ctx, v) }, stages.Mailbox(2), stages.Ordered)
 		r := stages.Route(with, "route", 2, func(ctx context.Context, v int) (int, error) { return v % 2, w.call(ctx) })
 		many := stages.FlatMap(r[0], "many", func(ctx context.Context, v int) iter.Seq2[int, error] {
@@ -269,12 +278,12 @@ func (w *tripwire) pipeline(n int) stages.Pipeline[int] {
 					return
 				}
 				yield(v, nil)
-				w.call(nil)
+				w.call(context.Background())
 			}
 		}, stages.Streaming)
 		both := stages.Merge("both", stages.InputOrder{}, many, stages.Map(r[1], "odd", pass))
 		sums := stages.Aggregate(both, "sums", func(ctx context.Context) (*flusher, error) {
-			return &flusher{pile{size: 4, at: func(ctx context.Context, v int) error { return w.call(ctx) }}, func() error { return w.call(nil) }}, w.call(ctx)
+			return &flusher{pile{size: 4, at: func(ctx context.Context, v int) error { return w.call(ctx) }}, func() error { return w.call(context.Background()) }}, w.call(ctx)
 		})
 		return stages.Unbatch(sums, "undone")
 	})

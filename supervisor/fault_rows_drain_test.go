@@ -73,6 +73,23 @@ func TestF34ADrainFinishesWhereverTheRunIs(t *testing.T) {
 				return 0, nil
 			}, func(_ int, _ context.Context, v int) (int, error) { return v, nil })
 		}, false, 0},
+		"while an item waits for its next attempt": {func(g *stages.Graph, in stages.Stream[int]) stages.Stream[int] {
+			return stages.Map(in, "f", func(ctx context.Context, v int) (int, error) {
+				if v%3 == 0 && stages.Attempt(ctx) < 3 {
+					return 0, stages.Retryable(errBad)
+				}
+				return v, nil
+			}, stages.Retry{First: 2 * time.Second}, stages.Mailbox(2), stages.Ordered)
+		}, false, 0},
+		"while a worker waits to be replaced": {func(g *stages.Graph, in stages.Stream[int]) stages.Stream[int] {
+			begun := time.Now()
+			return stages.MapWith(in, "f", func(ctx context.Context) (int, error) {
+				if time.Since(begun) < at {
+					return 0, errBad
+				}
+				return 0, nil
+			}, func(_ int, _ context.Context, v int) (int, error) { return v, nil }, stages.Restart{First: 6 * time.Second, Pause: 12 * time.Second})
+		}, false, 0},
 		"with an aggregate that dies in its flush": {func(g *stages.Graph, in stages.Stream[int]) stages.Stream[int] {
 			died := false
 			return stages.Unbatch(stages.Aggregate(in, "f", func(context.Context) (*flusher, error) {

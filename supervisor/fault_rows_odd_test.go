@@ -45,7 +45,7 @@ func misdeeds() map[string]misdeed {
 			defer runtime.Goexit()
 			panic("behind")
 		}, "", true},
-		"a runtime error":             {func() error { var m map[string]int; m["a"] = 1; return nil }, "nil map", true},
+		"a runtime error":             {func() error { i := 1; _ = []int{}[i]; return nil }, "out of range", true},
 		"error that is a nil pointer": {func() error { return (*nilError)(nil) }, "nil", false},
 		"error that cannot be said":   {func() error { return unspeakable{} }, "in Error", false},
 	}

@@ -27,12 +27,35 @@ func TestCheck(t *testing.T) {
 		{"silence", "", "not one JSON object"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := check(strings.NewReader(tc.in))
+			_, err := check(strings.NewReader(tc.in), nil)
 			if tc.err == "" && err != nil {
 				t.Fatal(err)
 			}
 			if tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
 				t.Fatalf("error %v does not say %q", err, tc.err)
+			}
+		})
+	}
+}
+
+func TestCheckOfExpectedCounts(t *testing.T) {
+	const in = `{"yielded":1,"delivered":1,"filtered":0,"failed":0,"lost":0,"restarts":7,"seconds":0.5}`
+	for _, tc := range []struct {
+		name     string
+		expected []string
+		err      string // "": holds
+	}{
+		{"all are met", []string{"lost=0", "restarts=7", "failed=0"}, ""},
+		{"one is not", []string{"lost=0", "restarts=8"}, `field "restarts" is 7, want 8`},
+		{"one is absent", []string{"duplicated=0"}, `no field "duplicated"`},
+		{"one is no count", []string{"seconds=0"}, `field "seconds" is no count: 0.5`},
+		{"an argument without a value", []string{"lost"}, `argument "lost" is not name=count`},
+		{"an argument with a word", []string{"lost=none"}, `argument "lost=none" is not name=count`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := check(strings.NewReader(in), tc.expected)
+			if tc.err == "" && err != nil || tc.err != "" && (err == nil || err.Error() != tc.err) {
+				t.Fatalf("error %v, want %q", err, tc.err)
 			}
 		})
 	}

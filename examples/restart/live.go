@@ -43,7 +43,7 @@ type live struct {
 	items int64
 
 	mu   sync.Mutex
-	last string // guarded by mu: why something had to be restarted
+	last string // guarded by mu: which stage had to restart a worker, and why
 }
 
 // hear is a Config.OnEvent.
@@ -51,7 +51,7 @@ func (l *live) hear(e supervisor.Event) {
 	if e, ok := e.(supervisor.WorkerRestarted); ok {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.last = fmt.Sprintf("stage %s, worker %d, life %d: %v", e.Stage, e.Worker, e.Lives, e.Err)
+		l.last = fmt.Sprintf("%s: %v", e.Stage, e.Err)
 	}
 }
 
@@ -81,9 +81,9 @@ func (l *live) line(st supervisor.Stats, end string) {
 	l.mu.Lock()
 	last := l.last
 	l.mu.Unlock()
-	text := fmt.Sprintf("restart: %d of %d items, %d failed, %d restarts", st.Delivered+st.Failed, l.items, st.Failed, st.Restarts)
+	text := fmt.Sprintf("restart: %d/%d items, %d failed, %d restarts", st.Delivered+st.Failed, l.items, st.Failed, st.Restarts)
 	if last != "" {
-		text += "; the last: " + last
+		text += "; " + last
 	}
 	if t, ok := l.w.(terminal); ok {
 		fmt.Fprintf(t, "\r\x1b[K%s%s", text[:min(len(text), t.columns-1)], end)
