@@ -22,6 +22,9 @@ const (
 
 // dispatch hands pieces to workers.
 func (s *stage) dispatch() {
+	if s.ctx.Err() != nil {
+		return // whatever were begun now would be told to end at once, and then handed out again
+	}
 	if s.asleep > 0 && s.spec.OneByOne() {
 		return // what comes behind an item that waits for its next attempt waits, too
 	}

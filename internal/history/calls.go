@@ -44,9 +44,15 @@ func (c *checker) work() {
 
 // retried looks at a call that is not the first one: what came before must be worth it.
 func (c *checker) retried(k sort, began int) {
-	before := c.calls[k][slices.Index(c.calls[k], began)-1]
-	if o, ok := c.outcome(before); ok && o == Errored {
-		c.say(Repeated, "stage %q works on %v again, although it has failed for good", c.Stages[k.stage].Name, c.events[began].Items)
+	s, items := c.Stages[k.stage], c.events[began].Items
+	nth := slices.Index(c.calls[k], began)
+	switch o, ok := c.outcome(c.calls[k][nth-1]); {
+	case ok && (o == Errored || o == Abandoned):
+		c.say(Repeated, "stage %q works on %v again, although it has failed for good", s.Name, items)
+	case ok && o == Canceled:
+		c.say(Repeated, "stage %q works on %v again, although it was told to end", s.Name, items)
+	case nth == s.Attempts:
+		c.say(Repeated, "stage %q works on %v for the %dth time, want %d at most", s.Name, items, nth+1, s.Attempts)
 	}
 }
 

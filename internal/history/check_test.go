@@ -196,6 +196,21 @@ func TestAHistoryIsJudged(t *testing.T) {
 			s.double(4)
 			s.pair(4)
 		}, history.Complete, []history.Kind{history.Repeated}},
+		"an item that is worked on again in a run that is being stopped": {func(s *scene) {
+			s.yield(0)
+			s.call(double, "0", history.Canceled, item(0))
+			s.call(double, "0", history.Canceled, item(0))
+			s.counts.InFlight++
+		}, history.Stopped, []history.Kind{history.Repeated}},
+		"an item that is worked on too often": {func(s *scene) {
+			complete(s)
+			s.yield(4)
+			for range 3 {
+				s.call(double, "4", history.Retryable, item(4))
+			}
+			s.double(4)
+			s.pair(4)
+		}, history.Complete, []history.Kind{history.Repeated}},
 		"an item that two work on": {func(s *scene) {
 			complete(s)
 			s.yield(4)
@@ -221,11 +236,14 @@ func TestAHistoryIsJudged(t *testing.T) {
 			s.yield(0, 1)
 			a, b := s.Begin(double, "0", history.Worker{}, item(0)), s.Begin(double, "1", history.Worker{}, item(1))
 			a.End(history.Abandoned)
-			s.double(0)
+			s.yield(3)
+			s.double(3)
 			a.End(history.Finished) // it returns at last
+			s.Fail(double, "0")
+			s.counts.Failed++
 			b.End(history.Finished)
-			s.pair(0)
 			s.pair(1)
+			s.pair(3)
 		}, history.Complete, nil},
 		"more items in flight than the bound": {func(s *scene) {
 			s.yield(0, 1, 3, 4, 5)
