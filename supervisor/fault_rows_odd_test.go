@@ -45,6 +45,11 @@ func misdeeds() map[string]misdeed {
 			defer runtime.Goexit()
 			panic("behind")
 		}, "", true},
+		"panic while it goexits": {func() error {
+			defer func() { panic("behind") }()
+			runtime.Goexit()
+			return nil
+		}, "behind", true},
 		"a runtime error":             {func() error { var m map[string]int; m["a"] = 1; return nil }, "nil map", true},
 		"error that is a nil pointer": {func() error { return (*nilError)(nil) }, "nil", false},
 		"error that cannot be said":   {func() error { return unspeakable{} }, "in Error", false},
@@ -221,6 +226,33 @@ func TestF06WhateverCloseDoesIsAnEvent(t *testing.T) {
 						if e.Stage != "f" || !strings.Contains(e.Err.Error(), d.value) {
 							t.Errorf("got %v, want %q in it", e.Err, d.value)
 						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// So it is where programs have asked for panics of nil as they were before Go 1.21: recover then tells nothing of them.
+func TestF06APanicOfNilIsADeathAsItWasBefore(t *testing.T) {
+	t.Setenv("GODEBUG", "panicnil=1")
+	for name, k := range kinds() {
+		for _, always := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, always %v", name, always), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var calls atomic.Int32
+					h := &harm{workers: 2, policy: stages.OnError(stages.Skip(1)), open: func() {}, at: func(_ context.Context, v int) error {
+						if v == 17 && (calls.Add(1) == 1 || always) {
+							panic(nil)
+						}
+						return nil
+					}}
+					r := play(t, define(func(g *stages.Graph) stages.Stream[int] {
+						return k.build(stages.Source(g, "ints", ints(40)), h)
+					}), supervisor.Config{})
+					failed := int64(map[bool]int{false: 0, true: 1}[always])
+					if r.err != nil || r.stats.Failed != failed || r.stats.Delivered != 40-failed {
+						t.Errorf("%v: %d failed, %d delivered", r.err, r.stats.Failed, r.stats.Delivered)
 					}
 				})
 			})
