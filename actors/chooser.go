@@ -175,8 +175,7 @@ func (a *picker) choose(ch *choice) {
 			return
 		}
 		r := recover()
-		value, stack := plan.Panicked(r)
-		ch.err, ch.died = &stages.PanicError{Stage: a.m.spec.Name, Value: value, Stack: stack}, true
+		ch.err, ch.died = panicked(a.m.spec, r), true
 		if r != nil {
 			panic(r)
 		}

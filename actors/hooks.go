@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/weirflow/weir/internal/plan"
-	"github.com/weirflow/weir/stages"
 )
 
 // Hooks: user code before the first item of a graph and after its last worker, in no actor.
@@ -134,11 +133,9 @@ func (r *Run) aside(ctx context.Context, s *plan.Stage, f func(context.Context) 
 		defer r.jobs.leave(r.jobs.enter(s.Name, noWorker, 0))
 		returned := false
 		defer func() {
-			if returned {
-				return
+			if !returned {
+				err = panicked(s, recover())
 			}
-			value, stack := plan.Panicked(recover())
-			err = &stages.PanicError{Stage: s.Name, Value: value, Stack: stack}
 		}()
 		at := &plan.Work{Place: plan.Place{Graph: r.graph, Stage: s}}
 		what := plan.Examine(f(plan.Bind(r.label(ctx, s.Name, noWorker, 0), at)), nil)

@@ -333,14 +333,10 @@ func (a *iterator) iterate(m *begin) (clean bool) {
 			return
 		}
 		r := recover()
-		e := &stages.PanicError{Stage: s.spec.Name, Value: "its value cannot be asked"}
-		m.died = e
-		defer func() {
-			if r != nil {
-				panic(r)
-			}
-		}()
-		e.Value, e.Stack = plan.Panicked(r)
+		m.died = panicked(s.spec, r)
+		if r != nil {
+			panic(r)
+		}
 	}()
 	s.feed.Run(ctx)
 	return true

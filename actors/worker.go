@@ -102,17 +102,15 @@ func (a *worker) do(p *piece) (mine bool) {
 			a.leave()
 			return
 		}
-		defer func() { // a panic's value is user code, too, and may end the goroutine when it is asked
-			p.busy = a.s.run.clock() - begun - a.waited
-			a.report(p)
-			if r != nil {
-				panic(r)
-			}
-		}()
 		if !ran && a.kernel != nil {
 			a.kernel.Rescue(w)
 		}
 		a.rescue(p, r)
+		p.busy = a.s.run.clock() - begun - a.waited
+		a.report(p)
+		if r != nil {
+			panic(r)
+		}
 	}()
 	if a.kernel == nil {
 		a.open()
@@ -135,7 +133,7 @@ func (a *worker) do(p *piece) (mine bool) {
 	}
 	p.busy = a.s.run.clock() - begun - a.waited
 	p.died, p.spoiled, p.unsure = false, false, false
-	p.blame(w.Err, a.s.spec)
+	p.blame(plan.Examine(w.Err, a.s.spec.Retry.If))
 	a.report(p)
 	return true
 }
@@ -172,9 +170,8 @@ func (a *worker) open() {
 	a.kernel, a.work.Kernel = k, k
 }
 
-// blame writes into a piece what there is to be known of an error of user code, which is asked.
-func (p *piece) blame(err error, s *plan.Stage) {
-	what := plan.Examine(err, s.Retry.If)
+// blame writes into a piece what is known of an error of user code.
+func (p *piece) blame(what plan.Verdict) {
 	p.err, p.fatal, p.canceled, p.retryable = what.Err, what.Fatal, what.Canceled, what.Retryable
 }
 
@@ -182,18 +179,18 @@ func (p *piece) blame(err error, s *plan.Stage) {
 func (a *worker) rescue(p *piece, r any) {
 	w := &a.work
 	p.died, p.fatal, p.canceled, p.retryable, p.spoiled, p.unsure = true, false, false, true, false, false
-	e := &stages.PanicError{Stage: a.s.spec.Name, Value: "its value cannot be asked"}
-	p.err = e
 	if spoiled, ok := r.(*plan.Spoiled); ok {
 		p.spoiled = true
-		p.blame(spoiled.Err, a.s.spec)
+		p.blame(plan.ExamineApart(spoiled.Err, a.s.spec.Retry.If))
 		return
 	}
 	if open, ok := r.(*openError); ok {
-		p.blame(open.err, a.s.spec)
+		p.blame(plan.ExamineApart(open.err, nil))
 		p.err = fmt.Errorf("open: %w", p.err)
 		return
 	}
+	e := panicked(a.s.spec, r)
+	p.err = e
 	switch {
 	case w.In == nil || w.Next >= w.To || w.Flushing || p.unopened: // no item's
 	case w.Unsure > w.Next+1:
@@ -201,7 +198,12 @@ func (a *worker) rescue(p *piece, r any) {
 	default:
 		e.Item = stages.IDOf(a.s.run.graph, w.In.Head().IDs.At(w.Next))
 	}
-	e.Value, e.Stack = plan.Panicked(r)
+}
+
+// panicked is the error of user code of s that has not returned, because of what recover has found.
+func panicked(s *plan.Stage, recovered any) *stages.PanicError {
+	value, stack := plan.Panicked(recovered)
+	return &stages.PanicError{Stage: s.Name, Value: value, Stack: stack}
 }
 
 // report writes the result into the piece, which then belongs to the stage again.
@@ -244,8 +246,7 @@ func (a *worker) close() {
 		returned := false
 		defer func() {
 			if !returned {
-				value, stack := plan.Panicked(recover())
-				err = &stages.PanicError{Stage: a.s.spec.Name, Value: value, Stack: stack}
+				err = panicked(a.s.spec, recover())
 			}
 			ended <- err
 		}()

@@ -106,6 +106,32 @@ func TestF30ALoopThatIsLeftEndsTheRun(t *testing.T) {
 	}
 }
 
+// The loop over a run that was deployed stops it too, without waiting and without a call of Stop.
+func TestF30APanicInALoopStopsTheRunByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s spring
+		run, err := supervisor.Deploy(t.Context(), supervisor.New(supervisor.Config{}), s.pipeline(2), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		func() {
+			defer func() {
+				if r := recover(); r != "mine" {
+					t.Errorf("recovered %v", r)
+				}
+			}()
+			for range run.Items(t.Context()) {
+				panic("mine")
+			}
+		}()
+		synctest.Wait()
+		if run.Err() != supervisor.ErrStopped || s.open.Load() != 0 {
+			t.Errorf("%v, %d are open", run.Err(), s.open.Load())
+		}
+		run.Stop()
+	})
+}
+
 // A consumer that never pulls holds the sources at the bound that is described, and Stop ends it all.
 func TestF30AConsumerThatNeverPullsLeavesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

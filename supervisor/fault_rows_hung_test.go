@@ -177,6 +177,25 @@ func TestF08FunctionsThatAllHangFailTheRun(t *testing.T) {
 	}
 }
 
+// A function that is deaf to its Timeout and late, but within the grace, has succeeded, whatever it is compared with and
+// whenever somebody looks.
+func TestF08AFunctionThatIsLateIsNotGivenUp(t *testing.T) {
+	for _, workers := range []int{1, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			const n = 40
+			r := play(t, define(func(g *stages.Graph) stages.Stream[int] {
+				return stages.Map(stages.Source(g, "ints", ints(n)), "f", func(ctx context.Context, v int) (int, error) {
+					return v, wait(ctx, 3500*time.Millisecond+time.Duration(v%3)*500*time.Millisecond, true)
+				}, stages.Mailbox(workers), stages.Ordered, stages.Timeout(2*time.Second))
+			}), supervisor.Config{Grace: 3 * time.Second})
+			if r.err != nil || r.stats.Failed != 0 || r.stats.Restarts != 0 || len(told[supervisor.StageHung](r.events)) > 0 {
+				t.Fatalf("%v, %+v", r.err, r.stats)
+			}
+			wantItems(t, r.out, numbers(n))
+		})
+	}
+}
+
 // What is waited for when a run is stopped: a function that returns within the grace is waited for, one that does not is
 // named, and neither holds up the loop.
 func TestF08StopWaitsForTheGraceAndNoLonger(t *testing.T) {

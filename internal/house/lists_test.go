@@ -31,6 +31,8 @@ func lists() house.Lists {
 		Goroutines: map[string]string{
 			"codecs/codectest/rules.go":   "the suite uses a codec from several goroutines at once, and waits for them",
 			"actors/mailbox.go":           "an actor is one goroutine, and its mailbox is what starts and parks it",
+			"internal/plan/examine.go":    "an error's methods are user code, which may end the goroutine that asks them",
+			"internal/plan/panicked.go":   "a panic's value is user code, which may end the goroutine that asks it",
 			"actors/worker.go":            "a user's Close may end its goroutine, which must not be the actor's",
 			"stages/stagetest/origin.go":  "an origin under test may never return, and must be told from one that does",
 			"stages/stagetest/perform.go": "a kind under test may never return, and must be told from one that does",

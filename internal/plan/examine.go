@@ -41,6 +41,20 @@ func Examine(err error, retry func(error) bool) (v Verdict) {
 	return v
 }
 
+// ExamineApart is Examine in a goroutine of its own, which the methods of err may end: for where the caller's is ending
+// already, or must not.
+func ExamineApart(err error, retry func(error) bool) Verdict {
+	v := Verdict{Err: fmt.Errorf("a %T whose methods do not return", err)}
+	asked := make(chan struct{})
+	// Owner: the caller, who waits for it. Ends when the methods do.
+	go func() {
+		defer close(asked)
+		v = Examine(err, retry)
+	}()
+	<-asked
+	return v
+}
+
 // asked is what retry says of err. If it panics, the answer is no.
 func asked(retry func(error) bool, err error) (yes bool) {
 	if retry == nil || err == ErrDropped {

@@ -13,7 +13,25 @@ func Panicked(recovered any) (value, stack string) {
 	if recovered == nil {
 		return "runtime.Goexit was called", userStack()
 	}
-	return fmt.Sprint(recovered), userStack()
+	return said(recovered), userStack()
+}
+
+// said is a panic value as fmt prints it. Its methods are user code, and may end the goroutine that asks them: those that
+// could get one for it.
+func said(value any) string {
+	switch value.(type) {
+	case string, int:
+		return fmt.Sprint(value)
+	}
+	text := fmt.Sprintf("a %T whose methods do not return", value)
+	asked := make(chan struct{})
+	// Owner: the caller, who waits for it. Ends when the methods do.
+	go func() {
+		defer close(asked)
+		text = fmt.Sprint(value)
+	}()
+	<-asked
+	return text
 }
 
 func userStack() string {
