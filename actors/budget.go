@@ -8,7 +8,7 @@ import (
 	"github.com/weirflow/weir/stages"
 )
 
-// Budgets limit how many items of the sources may fail in a whole run, besides those of the stages. The zero Budget is no
+// A Budget limits how many items of the sources may fail in a whole run, besides those of the stages. The zero Budget is no
 // limit.
 type Budget struct {
 	Count    int64   // 0: no limit

@@ -20,7 +20,8 @@ type LetterSink interface {
 // A LetterWriter stores dead letters. It is used by one goroutine at a time, and closed when the run has no use for it any
 // more.
 type LetterWriter interface {
-	// Write stores one letter. Its error, or a panic, ends the run. ctx ends when the run is stopped.
+	// Write stores one letter. Its error, or a panic, ends the run. ctx ends when the run is stopped. The memory of
+	// l.Payload is used again for the next letter: a writer that keeps it copies it.
 	Write(ctx context.Context, l Letter) error
 	// Sync makes what was written survive the process and, where that is possible, the machine. It is called after each
 	// Write, or once for several of them.
@@ -33,11 +34,11 @@ type Letter struct {
 	Pipeline string
 	Stage    string
 	Item     ID
-	Attempts int
-	Time     time.Time
-	Errors   []string // the chain, outermost first
-	Codec    string   // of Payload
-	Payload  []byte   // the stage's input; for a source, nothing
+	Attempts int       // at the item, the first included
+	Time     time.Time // when it had failed for good, by the wall clock
+	Errors   []string  // the chain, outermost first
+	Codec    string    // of Payload; "" if there is none
+	Payload  []byte    // the stage's input; for a source, nothing
 }
 
 // LetterOf returns the letter of an item of g that has failed for good: the one at at of input, or that of a source, without

@@ -12,7 +12,7 @@ import (
 type (
 	// Option suits stages that call a function for each item: Map, MapWith, Filter, Route, RouteBatch, Fork, Sink and
 	// foreign kinds like them.
-	// [Mailbox] [Buffer] [Ordered] [Unordered] [OnError] [Timeout]
+	// [Mailbox] [Buffer] [Ordered] [Unordered] [OnError] [Retry] [Restart] [Timeout]
 	Option interface {
 		FlatMapOption
 		work(*draft)
@@ -20,9 +20,9 @@ type (
 	// FlatMapOption is any Option, and [Streaming].
 	FlatMapOption interface{ flatMap(*draft) }
 	// SerialOption suits stages that see one item at a time, in order: Batch, Aggregate and foreign kinds like them.
-	// [Buffer] [OnError] [MaxWait] [MaxHeld] [DropLast] [Groups]
+	// [Buffer] [OnError] [Restart] [MaxWait] [MaxHeld] [DropLast] [Groups]
 	SerialOption interface{ serial(*draft) }
-	// SourceOption suits sources. [Buffer] [OnError] [Epochs] [Forever]
+	// SourceOption suits sources. [Buffer] [OnError] [Restart] [Epochs] [Forever]
 	SourceOption interface{ source(*draft) }
 	// AnyOption suits all of them.
 	AnyOption interface {
@@ -91,8 +91,10 @@ func (o Order) flatMap(d *draft) {
 }
 
 // Timeout bounds one attempt at one item: its context ends with context.DeadlineExceeded. An error that the function then
-// returns fails the attempt as any error does; if it returns none, it has succeeded. Less than a microsecond is refused:
-// it is a unit forgotten. An item of a stage with a Timeout costs about a microsecond more.
+// returns fails the attempt as any error does; if it returns none, it has succeeded. One that has not returned
+// supervisor.Config.Grace later hangs: its item has failed, with a *[HungError], and is not tried again; the stage goes on
+// with another worker. As many that hang at once as the stage has workers, and two where it has one, fail the run. Less than
+// a microsecond is refused: it is a unit forgotten. An item of a stage with a Timeout costs about a microsecond more.
 type Timeout time.Duration
 
 func (t Timeout) work(d *draft) { t.flatMap(d) }
