@@ -89,6 +89,9 @@ func (s *stage) choose() int {
 		h := &s.workers[i]
 		switch {
 		case h.away():
+			if h.depth > 0 && s.spec.Streaming {
+				awake++ // it may wait for its part's turn
+			}
 		case h.depth == 0:
 			if (idle < 0 || s.workers[idle].suspect && !h.suspect) && (h.opened || s.mayOpen()) {
 				idle = i
