@@ -39,7 +39,7 @@ func TestDeployRefusesLettersThatCannotBeRun(t *testing.T) {
 		{"all at once", post(lettersOf("a", 1), lettersOf("b", 1)), []string{`stage "a"`, `stage "b"`}},
 		{"behind an error", func(yield func(stages.Letter, error) bool) {
 			_ = yield(three[0], nil) && yield(stages.Letter{}, errPost)
-		}, []string{"behind 1 letters: the post is late"}},
+		}, []string{"letter 2: the post is late"}},
 		{"nil", nil, []string{"nil"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
