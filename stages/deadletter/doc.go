@@ -21,9 +21,9 @@
 // position, without names. Letter.Shape says which, and supervisor.Replay compares it. A letter survives that types are
 // renamed or moved to another package, get methods, comments or struct tags, or are defined as another type of the same kind
 // (type Name string). It does not survive that a field of a struct is added, removed, renamed, moved or given another kind
-// (int64 for int, *T for T), nor that a type which encodes itself is renamed or begins to do so; and what such a type makes of
-// bytes that an older version of it has written is its own affair. Such letters are decoded as the old type, and given to
-// Replay with the payload of a new value: see docs/failure-handling.md.
+// (int64 for int, *T for T), nor that a type which encodes itself is renamed, moved or begins to do so; and what such a type
+// makes of bytes that an older version of it has written is its own affair. Letters that do not survive are decoded as the
+// old type, and given to Replay with the payload of a new value: see docs/failure-handling.md.
 //
 // # Concurrency
 //
