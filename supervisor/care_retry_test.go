@@ -195,41 +195,6 @@ func TestDeathsAtFirstAttemptsAreNotInARow(t *testing.T) {
 	}
 }
 
-type closes struct{ closed *atomic.Int32 }
-
-func (c closes) Close() error { c.closed.Add(1); return nil }
-
-// Stages that share a fate are replaced together, and nothing is lost in those that did nothing wrong.
-func TestStagesAreReplacedTogether(t *testing.T) {
-	var opened, closed [2]atomic.Int32
-	got, stats, err := outcomeOf(t, supervisor.Config{}, func(g *stages.Graph) stages.Stream[int] {
-		open := func(i int) func(context.Context) (closes, error) {
-			return func(context.Context) (closes, error) { opened[i].Add(1); return closes{&closed[i]}, nil }
-		}
-		a := stages.MapWith(upTo(g, 10000), "a", open(0), func(_ closes, _ context.Context, v int) (int, error) { return v, nil },
-			stages.Mailbox(3), stages.Ordered)
-		sums := stages.Batch(a, "pairs", 2)
-		b := stages.Unbatch(sums, "flat")
-		return stages.MapWith(b, "b", open(1), func(_ closes, ctx context.Context, v int) (int, error) {
-			if v%1000 == 500 && stages.Attempt(ctx) == 1 {
-				panic("mine")
-			}
-			return v, nil
-		}, stages.Restart{Together: []string{"a", "pairs"}})
-	})
-	if err != nil || len(got) != 10000 || !slices.IsSorted(got) {
-		t.Fatal(len(got), err)
-	}
-	for i := range opened {
-		if opened[i].Load() != closed[i].Load() {
-			t.Errorf("stage %d: %d opened, %d closed", i, opened[i].Load(), closed[i].Load())
-		}
-	}
-	if opened[1].Load() != 11 || opened[0].Load() < 2 || stats.Restarts <= 10 {
-		t.Errorf("%d and %d opened, %d restarts", opened[0].Load(), opened[1].Load(), stats.Restarts)
-	}
-}
-
 func TestARunHasABudgetOfItsOwn(t *testing.T) {
 	for _, c := range []struct {
 		name  string
