@@ -17,7 +17,7 @@ type alarms struct {
 type alarm struct {
 	at     time.Duration
 	piece  *piece // is tried again; nil: it is the worker's
-	worker int    // is replaced; noWorker: it is the stage's, which looks who hangs
+	worker int    // has rested; noWorker: it is the stage's, which looks who hangs
 }
 
 // after sets an alarm.
@@ -63,7 +63,7 @@ func (s *stage) ring() {
 		case a.piece != nil:
 			s.wake(a.piece)
 		case a.worker != noWorker:
-			s.revive(a.worker)
+			s.workers[a.worker].resting = false
 		default:
 			s.look(now)
 		}

@@ -46,6 +46,9 @@ func (r *Run) itemFailed() {
 // JudgeEnd judges the failures of a run of which the consumer has been given everything. If they are too many, they are
 // among the Causes then.
 func (r *Run) JudgeEnd() {
+	if len(r.Causes()) > 0 {
+		return // it has failed already, and is not complete
+	}
 	_, _, failed := r.account.Settled()
 	if n := r.yielded(); r.cfg.Failures.spent(failed, n, r.cfg.Probation, true) {
 		r.overBudget(failed, n)
@@ -63,6 +66,39 @@ func (r *Run) overBudget(failed, n int64) bool {
 	}
 	r.fail(nil, err)
 	return true
+}
+
+// failedForGood notes that an item of a stage has failed, which is settled, and returns why the run does, or nil. It may
+// have been counted as finished before, when it was first done.
+func (r *Run) failedForGood(s *plan.Stage, item *stages.ItemError, letter, again bool) error {
+	st := r.stats[s.Index]
+	failed := st.failed.Add(1)
+	if !again {
+		st.finished.Add(1)
+	}
+	if letter {
+		st.letters.Add(1)
+	}
+	st.last = item
+	r.event(Failed{Err: item, Letter: letter, Failures: failed})
+	switch {
+	case s.Policy.Strict():
+		return item
+	case !r.within(s, false):
+		return st.overBudget(s.Name)
+	}
+	return nil
+}
+
+// within reports whether the failures so far, or final ones, are within the policy of a stage.
+func (r *Run) within(s *plan.Stage, final bool) bool {
+	st := r.stats[s.Index]
+	return s.Policy.Tolerates(st.failed.Load(), st.finished.Load(), r.cfg.Probation, final)
+}
+
+// overBudget is the error of a stage that has failed too often.
+func (st *stageStats) overBudget(stage string) error {
+	return stages.BudgetErrorOf(stage, st.failed.Load(), st.finished.Load(), st.last)
 }
 
 // tolerated returns how many more items of the stage may fail.

@@ -43,16 +43,22 @@ func (s *stage) judge(p *piece) {
 	switch {
 	case err == plan.ErrDropped:
 		s.dropItem(p)
+		return
 	case p.unopened && p.fatal:
 		s.doom(p, fmt.Errorf("stage %q: %w", s.spec.Name, err))
-	case p.died && !p.spoiled && !s.mourn(p, err):
-		s.doom(p, stages.RestartErrorOf(s.spec.Name, s.record))
-	case p.unopened:
+		return
+	}
+	if p.died && !p.spoiled {
+		if again := s.mourn(p, err); !again {
+			s.giveUp(p)
+			return
+		}
+	}
+	switch {
+	case p.unopened, p.unsure: // where it is not known which item it was, the next worker takes them one by one
 		s.lost = append(s.lost, p)
 	case p.flushing:
 		s.judgeFlush(p, err)
-	case p.unsure:
-		s.lost = append(s.lost, p) // the next worker takes them one by one, and it will show
 	default:
 		s.judgeItem(p, err)
 	}
@@ -99,6 +105,7 @@ func (s *stage) again(p *piece, pause time.Duration) {
 		return
 	}
 	s.detach(p)
+	s.win.widen() // what waits behind it in order is not slow
 	p.waits = true
 	s.asleep++
 	s.after(pause, alarm{piece: p})
@@ -122,26 +129,20 @@ func (s *stage) detach(p *piece) {
 	}
 }
 
-// failedForGood notes that the item at which a piece stands has failed for good, and goes on behind it.
+// failedForGood goes on behind the item at which a piece stands, which has failed for good, or fails the run there.
 func (s *stage) failedForGood(p *piece, item *stages.ItemError, letter bool) {
-	failed := s.stats.failed.Add(1)
-	s.stats.finished.Add(1)
-	if letter {
-		s.stats.letters.Add(1)
-	}
-	s.run.lastFailed.Store(item)
 	p.stops = s.stops(p) // behind settle, what it was made of may be gone
+	s.run.lastFailed.Store(item)
 	s.settle(p, plan.Failed)
-	s.run.event(Failed{Err: item, Letter: letter, Failures: failed})
+	err := s.run.failedForGood(s.spec, item, letter, p.replays > 0)
 	switch {
-	case p.fatal, s.spec.Policy.Strict():
-		s.doom(p, item)
-		return
-	case !s.within(false):
-		s.doom(p, s.stats.overBudget(s.spec.Name, item))
-		return
-	case p.hung && s.stats.hanging.Load() >= s.mostHanging():
-		s.doom(p, s.allHang(item))
+	case p.fatal:
+		err = item
+	case err == nil && p.hung && s.tooManyHang():
+		err = s.allHang(item)
+	}
+	if err != nil {
+		s.doom(p, err)
 		return
 	}
 	s.pass(p)
@@ -185,28 +186,14 @@ func (s *stage) settle(p *piece, fate plan.Fate) {
 	s.run.settle(&t)
 }
 
-// within reports whether the failures so far, or final ones, are within the stage's policy.
-func (s *stage) within(final bool) bool {
-	return s.stats.within(s.spec.Policy, s.run.cfg.Probation, final)
-}
-
-func (st *stageStats) within(p plan.Policy, probation int64, final bool) bool {
-	return p.Tolerates(st.failed.Load(), st.finished.Load(), probation, final)
-}
-
-// overBudget is the error of a stage that has failed too often; last is the item that was one too many, or nil when the
-// stage is through.
-func (st *stageStats) overBudget(stage string, last *stages.ItemError) error {
-	err := fmt.Errorf("stage %q: %d of %d items failed: %w", stage, st.failed.Load(), st.finished.Load(), stages.ErrBudget)
-	if last != nil {
-		return fmt.Errorf("%w; the last: %w", err, last)
-	}
-	return err
-}
-
 // doom fails the run at p: an ordered stage first hands on what comes before.
 func (s *stage) doom(p *piece, err error) {
 	s.run.fail(s.spec, err)
+	s.doomAt(p)
+}
+
+// doomAt has a run that fails anyway end at p, if it does not end before.
+func (s *stage) doomAt(p *piece) {
 	if p.stops == nil && p.items() > 0 { // else the item has been settled
 		p.stops = s.stops(p)
 	}
@@ -217,4 +204,14 @@ func (s *stage) doom(p *piece, err error) {
 	if !s.spec.Ordered {
 		s.abort()
 	}
+}
+
+// giveUp fails the run at p, because too many workers have died. Those that are left may finish what comes before.
+func (s *stage) giveUp(p *piece) {
+	if s.gaveUp {
+		s.doomAt(p)
+		return
+	}
+	s.gaveUp = true
+	s.doom(p, stages.RestartErrorOf(s.spec.Name, s.record))
 }

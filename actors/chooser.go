@@ -154,10 +154,11 @@ func (a *picker) Receive(c actor.Context) {
 		a.choose(ch)
 		c.Send(c.Parent(), ch)
 	case *actor.Started:
+		life := a.m.way.(*byValue).lives
 		var ctx context.Context
 		ctx, a.cancel = context.WithCancel(a.m.run.ctx)
-		a.ctx = a.m.run.label(ctx, a.m.spec.Name, 0, 1)
-		a.job = a.m.run.jobs.enter(a.m.spec.Name, 0, 1)
+		a.ctx = a.m.run.label(ctx, a.m.spec.Name, 0, life)
+		a.job = a.m.run.jobs.enter(a.m.spec.Name, 0, life)
 	case *actor.Restarting, *actor.Stopping:
 		a.cancel()
 		a.m.run.jobs.leave(a.job)

@@ -8,9 +8,7 @@ import (
 // returned takes a piece back from its worker.
 func (s *stage) returned(p *piece) {
 	h := &s.workers[p.worker]
-	if h.depth--; p.died {
-		h.dead = true
-	}
+	h.depth--
 	if s.aborted || s.over {
 		if p.out != nil {
 			p.out.Free()

@@ -91,11 +91,7 @@ func (r *Run) Hung() []*stages.HungError {
 	return hung
 }
 
-// stackOf returns the stack of an incarnation that hangs.
-func (r *Run) stackOf(stage string, worker, life int) string {
-	return Goroutines().of(r, job{stage: stage, worker: worker, life: life})
-}
-
+// of returns the stacks of a job.
 func (p Profile) of(r *Run, a job) string {
 	return strings.Join(p.Stacks(LabelRun, r.cfg.ID, labelStage, a.stage, labelWorker, strconv.Itoa(a.worker),
 		labelLife, strconv.Itoa(a.life)), "\n")

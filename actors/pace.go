@@ -37,6 +37,7 @@ func (s *stage) dispatch() {
 		}
 		w := s.choose()
 		if w < 0 {
+			s.endIfNobodyIsLeft()
 			return
 		}
 		if len(s.lost) > 0 {
@@ -136,7 +137,7 @@ func (s *stage) spawn(i int) {
 	if err != nil {
 		panic(err) // the name is ours alone
 	}
-	h.pid, h.dead = pid, false
+	h.pid = pid
 }
 
 // pieceSize is the number of items in about pieceTime of work: one as long as nothing is known.

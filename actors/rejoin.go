@@ -90,7 +90,7 @@ func (r *rejoin) misfit(d plan.Chunk, i int, err error) {
 	m.give(d)
 	h := (*m.ins[i].q.front()).Head()
 	item := &stages.ItemError{Stage: m.spec.Name, Item: stages.IDOf(m.run.graph, h.IDs.At(m.ins[i].at)), Attempts: 1, Err: err}
-	m.stats.failed.Add(1)
+	m.run.lastFailed.Store(item)
 	var t plan.Tally
 	for _, p := range r.joined {
 		if p.Chunk != nil {
@@ -98,7 +98,6 @@ func (r *rejoin) misfit(d plan.Chunk, i int, err error) {
 		}
 	}
 	m.run.settle(&t)
-	m.run.event(Failed{Err: item, Failures: 1})
-	m.run.fail(m.spec, item)
+	m.run.fail(m.spec, m.run.failedForGood(m.spec, item, false, false))
 	m.end(true)
 }

@@ -23,7 +23,10 @@ import (
 // could not be.
 func (s *stage) mourn(p *piece, err error) bool {
 	h := &s.workers[p.worker]
-	if s.undecided(p) {
+	switch {
+	case s.gaveUp:
+		return false
+	case s.undecided(p):
 		return true
 	}
 	now, dice := s.run.clock(), rand.Float64()
@@ -64,9 +67,9 @@ func (s *stage) replaceWorker(w int, cause error) {
 		return // it stays as it is until the run stops: a second Stop would be a dead letter
 	}
 	s.bereave(w, cause)
-	if h := &s.workers[w]; !h.resting {
-		s.restart(h)
-	}
+	// At once, also before a pause: the state of the dead incarnation is closed by that. A new one is opened with its first
+	// piece.
+	s.sup.RestartChildren(s.workers[w].pid)
 }
 
 // bereave takes back what worker w has left, and says when it is replaced.
@@ -101,21 +104,6 @@ func (s *stage) forgetAll() {
 	s.lots.clear()
 }
 
-// revive ends the pause of a worker.
-func (s *stage) revive(w int) {
-	h := &s.workers[w]
-	h.resting = false
-	s.restart(h)
-}
-
-// restart gives a worker that has died its new incarnation. One that was abandoned has it already.
-func (s *stage) restart(h *hand) {
-	if h.dead {
-		h.dead = false
-		s.sup.RestartChildren(h.pid)
-	}
-}
-
 // opened is told by every piece that comes back from a worker that has been opened.
 func (s *stage) opened(h *hand) {
 	if !h.opened {
@@ -128,6 +116,9 @@ func (s *stage) opened(h *hand) {
 // mayOpen reports whether a worker that is not open may be given something: not in a pause, and after a failed open one at
 // a time, until one succeeds.
 func (s *stage) mayOpen() bool {
+	if s.gaveUp {
+		return false
+	}
 	if s.notBefore > 0 {
 		if s.run.clock() < s.notBefore {
 			return false
@@ -143,6 +134,25 @@ func (s *stage) mayOpen() bool {
 		}
 	}
 	return true
+}
+
+// endIfNobodyIsLeft ends a stage that has given up, at the first item that is not done, when no worker is left to do it.
+func (s *stage) endIfNobodyIsLeft() {
+	if !s.gaveUp {
+		return
+	}
+	for i := range s.workers {
+		if h := &s.workers[i]; h.opened || h.depth > 0 {
+			return
+		}
+	}
+	for p := s.head; p != nil; p = p.next {
+		if !p.done {
+			s.doomAt(p)
+			break
+		}
+	}
+	s.releaseHead()
 }
 
 // renew replaces all workers because of the fate of another stage: each when it is through with what it is at.
@@ -192,6 +202,7 @@ func (s *stage) patience() time.Duration { return later(s.spec.Timeout, s.run.cf
 // look finds the workers that are at one item for longer than its Timeout and the grace, and goes on without them.
 func (s *stage) look(now time.Duration) {
 	next, out := later(now, s.patience()), false
+	var hang []*piece
 	for p := s.head; p != nil; p = p.next {
 		if p.done || p.state.Load() == home {
 			continue
@@ -205,12 +216,17 @@ func (s *stage) look(now time.Duration) {
 		case due == 0:
 		case later(due, s.run.cfg.Grace) > now:
 			next = min(next, later(due, s.run.cfg.Grace))
-		case w.Abandon(due):
-			s.abandon(p, w)
-			if s.aborted {
-				return
-			}
-			s.after(0, alarm{worker: noWorker}) // the ledger may not be what it was
+		case s.takeAway(w, due):
+			hang = append(hang, p)
+		}
+	}
+	if len(hang) > 0 {
+		all := Goroutines() // once: the world stops for it
+		for k, p := range hang {
+			s.unjudged = int64(len(hang) - 1 - k)
+			s.abandon(p, p.work.Load(), all)
+		}
+		if s.aborted {
 			return
 		}
 	}
@@ -219,15 +235,25 @@ func (s *stage) look(now time.Duration) {
 	}
 }
 
+// takeAway takes the attempt at hand away from a worker, and counts it as one that hangs before it can be over after all.
+func (s *stage) takeAway(w *plan.Work, due time.Duration) bool {
+	s.stats.hanging.Add(1)
+	if w.Abandon(due) {
+		return true
+	}
+	s.stats.hanging.Add(-1)
+	return false
+}
+
 // abandon goes on without the worker that has p and does not return. Its work is the stage's now: what was done before the
 // item that it hangs at is complete.
-func (s *stage) abandon(p *piece, w *plan.Work) {
+func (s *stage) abandon(p *piece, w *plan.Work, all Profile) {
 	i := p.worker
 	h := &s.workers[i]
 	own := w.Taken()
 	own.Kernel.Rescue(own)
 	item := stages.IDOf(s.run.graph, own.In.Head().IDs.At(own.Next))
-	hung := &stages.HungError{Stage: s.spec.Name, Worker: i, Item: item, Stack: s.run.stackOf(s.spec.Name, i, w.Place.Incarnation)}
+	hung := &stages.HungError{Stage: s.spec.Name, Worker: i, Item: item, Stack: all.of(s.run, job{stage: s.spec.Name, worker: i, life: w.Place.Incarnation})}
 	p.fill(own)
 	p.busy = 0
 	p.err, p.died, p.fatal, p.canceled, p.retryable, p.spoiled, p.unsure = hung, true, false, false, false, false, false
@@ -235,11 +261,13 @@ func (s *stage) abandon(p *piece, w *plan.Work) {
 	s.run.settle(own.Tally)
 	s.run.jobs.name(s.spec.Name, i, w.Place.Incarnation, hung)
 	s.run.event(Hung{Err: hung})
-	s.stats.hanging.Add(1)
 	p.hung = true
 
-	s.revoke(i)
 	s.forget(h.pid)
+	if s.aborted { // because of another that hangs
+		return
+	}
+	s.revoke(i)
 	h.retiring = false
 	if s.returned(p); s.aborted {
 		return
@@ -248,17 +276,19 @@ func (s *stage) abandon(p *piece, w *plan.Work) {
 	s.spawn(i)
 }
 
-// mostHanging is how many functions of the stage may hang at a time before the run fails: as many as it has workers, and
+// tooManyHang reports whether as many functions of the stage hang as may before the run fails: as many as it has workers, and
 // one that is replaced if there is only one.
-func (s *stage) mostHanging() int64 { return int64(max(s.spec.Mailbox, 2)) }
+func (s *stage) tooManyHang() bool {
+	return s.stats.hanging.Load()-s.unjudged >= int64(max(s.spec.Mailbox, 2))
+}
 
 func (s *stage) allHang(err error) error {
 	return fmt.Errorf("stage %q: %d functions do not return, and no more may hang: %w", s.spec.Name, s.stats.hanging.Load(), err)
 }
 
-// forget lets go of a child that does not answer: its actor is not waited for when the stage ends.
+// forget lets go of a child that does not answer: its actor is not waited for when the stage ends. It stays where messages
+// find it until it leaves by itself.
 func (s *stage) forget(child *actor.PID) {
-	s.run.sys.ProcessRegistry.Remove(child)
 	s.box.PostSystemMessage(&actor.Terminated{Who: child})
 	s.run.goroutineEnded()
 }

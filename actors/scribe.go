@@ -51,7 +51,11 @@ func newScribe(r *Run, box *mailbox, l Letters) *scribe {
 func (a *scribe) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *dead:
-		if m.stored = a.guard(func(ctx context.Context) error { return a.write(ctx, m) }); m.stored != nil {
+		told := true
+		if told, m.stored = a.guard(func(ctx context.Context) error { return a.write(ctx, m) }); !told {
+			return
+		}
+		if m.stored != nil {
 			c.Send(m.from, m)
 			return
 		}
@@ -59,10 +63,11 @@ func (a *scribe) Receive(c actor.Context) {
 			c.Send(c.Self(), &seal{}) // behind what has come by now
 		}
 	case *seal:
-		err := a.guard(func(context.Context) error { return a.to.Sync() })
+		told, err := a.guard(func(context.Context) error { return sinkFailed(a.to.Sync()) })
 		for _, d := range a.written {
-			d.stored = err
-			c.Send(d.from, d)
+			if d.stored = err; told {
+				c.Send(d.from, d)
+			}
 		}
 		clear(a.written)
 		a.written = a.written[:0]
@@ -75,12 +80,24 @@ func (a *scribe) Receive(c actor.Context) {
 	}
 }
 
-// guard calls user code, which must not fail: once it has, nothing is tried any more.
-func (a *scribe) guard(f func(context.Context) error) error {
+// guard calls user code, which must not fail: once it has, nothing is tried any more. It returns false if that was told to end
+// because the run is being stopped, which says nothing: the items stay in flight.
+func (a *scribe) guard(f func(context.Context) error) (told bool, err error) {
 	if a.broken == nil {
-		_, a.broken = a.run.aside(a.run.ctx, a.of, f)
+		canceled, err := a.run.aside(a.run.ctx, a.of, f)
+		if canceled && a.run.ctx.Err() != nil {
+			return false, nil
+		}
+		a.broken = err
 	}
-	return a.broken
+	return true, a.broken
+}
+
+func sinkFailed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("its dead-letter sink failed: %w", err)
 }
 
 // write hands one letter to the writer.
@@ -89,7 +106,7 @@ func (a *scribe) write(ctx context.Context, d *dead) error {
 	if err != nil {
 		return err
 	}
-	return a.to.Write(ctx, l)
+	return sinkFailed(a.to.Write(ctx, l))
 }
 
 // bury sends the item at which a piece stands to the scribe.
@@ -107,9 +124,13 @@ func (s *stage) handedOver(m *dead) {
 		return
 	}
 	m.piece.waits = false
-	if m.stored == nil {
+	switch {
+	case m.stored == nil:
 		s.failedForGood(m.piece, m.item, true)
-	} else {
+	case s.sinkless:
+		s.doomAt(m.piece) // the run knows
+	default:
+		s.sinkless = true
 		s.doom(m.piece, undelivered(m))
 	}
 	if s.aborted {
@@ -123,5 +144,5 @@ func (s *stage) handedOver(m *dead) {
 
 // undelivered is why the run fails with an item that the sink has not taken.
 func undelivered(m *dead) error {
-	return fmt.Errorf("stage %q: its dead-letter sink failed: %w; so the item is not handed over: %w", m.item.Stage, m.stored, m.item)
+	return fmt.Errorf("stage %q: %w; so the item is not handed over: %w", m.item.Stage, m.stored, m.item)
 }

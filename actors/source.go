@@ -135,8 +135,8 @@ func (s *source) pull() {
 			return
 		}
 		if s.ending {
-			if s.failure == nil && !s.within(true) {
-				s.fail(s.stats.overBudget(s.spec.Name, nil))
+			if s.failure == nil && !s.run.within(s.spec, true) {
+				s.fail(s.stats.overBudget(s.spec.Name))
 			}
 			s.over = true
 			s.outbox.end(s.failure != nil)
@@ -229,24 +229,12 @@ func (s *source) handedOver(m *dead) {
 }
 
 func (s *source) failedForGood(item *stages.ItemError, letter bool) {
-	failed := s.stats.failed.Add(1)
-	s.stats.finished.Add(1)
-	if letter {
-		s.stats.letters.Add(1)
-	}
 	s.run.lastFailed.Store(item)
 	s.run.account.Lose(1)
 	s.run.itemFailed()
-	s.run.event(Failed{Err: item, Letter: letter, Failures: failed})
-	if s.spec.Policy.Strict() {
-		s.fail(item)
-	} else if !s.within(false) {
-		s.fail(s.stats.overBudget(s.spec.Name, item))
+	if err := s.run.failedForGood(s.spec, item, letter, false); err != nil {
+		s.fail(err)
 	}
-}
-
-func (s *source) within(final bool) bool {
-	return s.stats.within(s.spec.Policy, s.run.cfg.Probation, final)
 }
 
 // fail ends the run behind what has been yielded.
@@ -325,8 +313,8 @@ func (a *iterator) Receive(c actor.Context) {
 
 func (a *iterator) iterate(m *begin) (clean bool) {
 	s := a.s
-	ctx := s.run.label(s.tap.ctx, s.spec.Name, 0, 1)
-	j := s.run.jobs.enter(s.spec.Name, 0, 1)
+	ctx := s.run.label(s.tap.ctx, s.spec.Name, 0, s.lives)
+	j := s.run.jobs.enter(s.spec.Name, 0, s.lives)
 	defer func() {
 		s.run.jobs.leave(j)
 		if clean {

@@ -51,11 +51,14 @@ type stage struct {
 	limits    restart.Limits
 	record    *restart.Record // of the deaths of workers
 	deaths    int             // noted there
+	gaveUp    bool            // too many have died: no worker is opened any more
 	shut      bool            // the last worker that was to be opened could not be
 	notBefore time.Duration   // no worker is opened; 0: any time will do
 	alarms    alarms
-	asleep    int  // pieces that wait for their next attempt
-	looking   bool // there is an alarm for hanging functions
+	sinkless  bool  // its dead letters find no place
+	asleep    int   // pieces that wait for their next attempt
+	looking   bool  // there is an alarm for hanging functions
+	unjudged  int64 // functions found to hang of which the items have not been judged
 
 	holding    bool // the MaxWait timer runs, or the flush that it has led to is in the ledger
 	holdTimer  *time.Timer
@@ -80,8 +83,7 @@ type hand struct {
 	inARow   int           // deaths since it has finished an item
 	rest     time.Duration // before it is replaced
 	opened   bool          // it has its state
-	dead     bool          // its actor waits for a new incarnation
-	resting  bool          // it is given one later
+	resting  bool          // it has died, and is given nothing for a while
 	retiring bool          // it is to end its state
 }
 
@@ -178,8 +180,8 @@ func (s *stage) finish() {
 	if s.over || !s.ended || s.waiting > 0 || s.head != nil || !s.sent() {
 		return
 	}
-	if !s.failed && !s.within(true) {
-		s.run.fail(s.spec, s.stats.overBudget(s.spec.Name, nil))
+	if !s.failed && !s.run.within(s.spec, true) {
+		s.run.fail(s.spec, s.stats.overBudget(s.spec.Name))
 		s.failed = true
 	}
 	s.end()

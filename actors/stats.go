@@ -5,11 +5,14 @@ import (
 	"time"
 
 	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/stages"
 )
 
 // stageStats are written by the stage's actor, once per message, and read by anybody.
 type stageStats struct {
 	in, out, filtered, failed, finished, letters, retries, restarts, busy atomic.Int64
+
+	last *stages.ItemError // that failed for good; of the actor alone
 
 	hanging atomic.Int64 // functions that the stage has gone on without, and that have not returned
 }

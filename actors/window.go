@@ -67,6 +67,13 @@ func (w *window) next(left uint64) (uint64, bool) {
 	return limit, true
 }
 
+// widen makes a room that follows the flow as large as it may be: the stage stands still, and not because it is slow.
+func (w *window) widen() {
+	if !w.fixed {
+		w.size = w.most
+	}
+}
+
 // weigh bounds a room that follows the flow to plan.RoomBytes, given the size of some items that came.
 func (w *window) weigh(bytes int64, items int) {
 	if w.fixed || bytes == 0 {

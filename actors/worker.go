@@ -141,6 +141,7 @@ func (a *worker) do(p *piece) (mine bool) {
 // leave ends an actor that its stage has forgotten: nobody supervises it, and nobody waits for it.
 func (a *worker) leave() {
 	a.box.close()
+	a.s.run.sys.ProcessRegistry.Remove(a.self)
 	a.box.ended = func() {} // it has been counted out already
 	a.s.stats.hanging.Add(-1)
 	a.close()

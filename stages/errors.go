@@ -142,7 +142,7 @@ func (e *HungError) Error() string {
 	case e.Task != "":
 		return fmt.Sprintf("task %q does not return", e.Task)
 	case e.Worker < 0:
-		return fmt.Sprintf("stage %q: its hook does not return", e.Stage)
+		return fmt.Sprintf("stage %q: its hook, or its dead-letter sink, does not return", e.Stage)
 	}
 	return fmt.Sprintf("stage %q: worker %d does not return", e.Stage, e.Worker)
 }
@@ -163,6 +163,12 @@ func (e *RestartError) Error() string {
 		return fmt.Sprintf("stage %q: a worker died, and none may be replaced: %v", e.Stage, e.Causes[len(e.Causes)-1])
 	}
 	return fmt.Sprintf("stage %q: a worker died again after %d restarts that counted: %v", e.Stage, e.Restarts, e.Causes[len(e.Causes)-1])
+}
+
+// BudgetErrorOf returns the error of a stage of which more items have failed than may; last is one of them. For the packages of
+// this module.
+func BudgetErrorOf(stage string, failed, finished int64, last *ItemError) error {
+	return fmt.Errorf("stage %q: %d of %d items failed: %w; the last: %w", stage, failed, finished, ErrBudget, last)
 }
 
 // RestartErrorOf returns the error of a stage of which the last death in r was one too many: for the packages of this module.

@@ -19,7 +19,7 @@ type Retry struct {
 	// and this pause before the third. Each pause is shortened by a random part, up to half of it, so that items that
 	// failed together are not tried together. 0 means 100 ms.
 	First time.Duration
-	// Max is the longest pause. 0 means 10 s.
+	// Max is the longest pause. 0 means 10 s, or First if that is longer.
 	Max time.Duration
 	// If says which errors are tried again besides those marked Retryable; nil means no others. It may be called by
 	// several goroutines at once. A [Timeout] that was up is context.DeadlineExceeded. It is not asked about a function that
@@ -48,7 +48,7 @@ type Restart struct {
 	// First is the pause before the second restart in a row, doubled for each further one; the first is immediate. Each
 	// pause is shortened by a random part, up to half of it. 0 means 100 ms.
 	First time.Duration
-	// Pause is the longest pause. 0 means 5 s.
+	// Pause is the longest pause. 0 means 5 s, or First if that is longer.
 	Pause time.Duration
 	// Together names the stages that share this one's fate: whenever a worker of this stage is replaced, all of theirs are,
 	// each as soon as it is through with the item it is at. That costs no attempt and does not count. They have workers: no
@@ -71,10 +71,13 @@ func (r Restart) set(d *draft) {
 	d.together = r.Together
 }
 
-// pause refuses a negative pause.
+// pause refuses a pause that cannot be meant.
 func (d *draft) pause(what string, p time.Duration) {
-	if p < 0 {
+	switch {
+	case p < 0:
 		d.refuse("%s of %v, want at least 0", what, p)
+	case 0 < p && p < time.Microsecond:
+		d.refuse("%s of %v, want at least 1µs: is the unit missing?", what, p)
 	}
 }
 

@@ -22,7 +22,7 @@ func (r Retry) Pause(failed int, panicked bool, dice float64) time.Duration {
 		first = firstPause
 	}
 	if most == 0 {
-		most = mostRetryPause
+		most = max(mostRetryPause, first)
 	}
 	if panicked {
 		failed--
@@ -46,7 +46,7 @@ func (r Restart) Limits() restart.Limits {
 		l.First = firstPause
 	}
 	if l.Most == 0 {
-		l.Most = mostRestartPause
+		l.Most = max(mostRestartPause, l.First)
 	}
 	return l
 }

@@ -65,6 +65,7 @@ func (s *station) judgeItem(p *parcel, o outcome) {
 		return
 	}
 	s.w.failed = append(s.w.failed, item)
+	s.last = item
 	s.failed++
 	s.finished++
 	s.settle(p, plan.Failed)
@@ -72,7 +73,7 @@ func (s *station) judgeItem(p *parcel, o outcome) {
 	case o.fatal, s.spec.Policy.Strict():
 		s.fail(item)
 	case !s.spec.Policy.Tolerates(s.failed, s.finished, plan.DefaultProbation, false):
-		s.fail(s.overBudget(item))
+		s.fail(s.overBudget())
 	}
 }
 
@@ -86,19 +87,13 @@ func (s *station) bury(p *parcel, item *stages.ItemError) bool {
 		return err
 	})
 	if err != nil {
-		s.fail(fmt.Errorf("stage %q: its dead-letter sink failed: %w; so the item is not handed over: %w", s.spec.Name, err, item))
+		s.fail(fmt.Errorf("stage %q: %w; so the item is not handed over: %w", s.spec.Name, err, item))
 	}
 	return err == nil
 }
 
-// overBudget is the error of a stage that has failed too often; last is the item that was one too many, or nil at the
-// end.
-func (s *station) overBudget(last *stages.ItemError) error {
-	err := fmt.Errorf("stage %q: %d of %d items failed: %w", s.spec.Name, s.failed, s.finished, stages.ErrBudget)
-	if last != nil {
-		return fmt.Errorf("%w; the last: %w", err, last)
-	}
-	return err
+func (s *station) overBudget() error {
+	return stages.BudgetErrorOf(s.spec.Name, s.failed, s.finished, s.last)
 }
 
 func (s *station) again(p *parcel) { s.todo = append([]*parcel{p}, s.todo...) }

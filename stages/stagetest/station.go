@@ -26,9 +26,10 @@ type station struct {
 	over             bool // it has failed the run
 
 	deaths        *restart.Record
-	flushFailures int           // in a row
-	notBefore     time.Duration // nothing is tried
-	renewed       bool          // the worker is to be replaced together with another stage's
+	flushFailures int               // in a row
+	last          *stages.ItemError // that failed for good
+	notBefore     time.Duration     // nothing is tried
+	renewed       bool              // the worker is to be replaced together with another stage's
 }
 
 // A parcel is what a worker is given: an item, as a rule alone in its chunk, or the word to flush.
@@ -231,7 +232,7 @@ func (s *station) itemOf(c plan.Chunk) stages.ID { return stages.IDOf(s.w.graph,
 
 func (s *station) complete() {
 	if !s.spec.Policy.Tolerates(s.failed, s.finished, plan.DefaultProbation, true) {
-		s.fail(s.overBudget(nil))
+		s.fail(s.overBudget())
 	}
 }
 
