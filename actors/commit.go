@@ -16,6 +16,7 @@ func (s *stage) returned(p *piece) {
 		return
 	}
 	p.state.Store(home)
+	h.suspect = false
 	if !p.unopened {
 		s.opened(h)
 	}

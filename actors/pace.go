@@ -89,8 +89,11 @@ func (s *stage) choose() int {
 		h := &s.workers[i]
 		switch {
 		case h.away():
+			if h.depth > 0 && s.spec.Streaming {
+				awake++ // it may wait for its part's turn
+			}
 		case h.depth == 0:
-			if idle < 0 && (h.opened || s.mayOpen()) {
+			if (idle < 0 || s.workers[idle].suspect && !h.suspect) && (h.opened || s.mayOpen()) {
 				idle = i
 			}
 		default:
@@ -104,11 +107,14 @@ func (s *stage) choose() int {
 		return -1 // a worker is kept for each item that is to be tried again: the others may wait for its turn
 	}
 	if awake < want {
-		if idle >= 0 {
+		if idle >= 0 && !s.workers[idle].suspect {
 			return idle
 		}
 		if len(s.workers) < n && s.mayOpen() {
 			return s.hire()
+		}
+		if idle >= 0 {
+			return idle
 		}
 	}
 	return best
@@ -157,7 +163,7 @@ func (s *stage) give(w int, p *piece) {
 	p.hung = false
 	p.fresh, p.deaths = h.depth == 0, s.deaths
 	p.state.Store(queued)
-	if p.items() > 1 || h.depth > 0 {
+	if p.items() > 1 || h.depth > 0 || !h.opened {
 		s.arm()
 	}
 	h.depth++
@@ -190,6 +196,7 @@ func (s *stage) tick() {
 	}
 	s.ticks++
 	slow, young := false, false
+	var stuck []int // workers that may be closing what they had, and not return from that
 	for p := s.head; p != nil; p = p.next {
 		switch {
 		case p.done || p.late || p.state.Load() == home:
@@ -197,9 +204,12 @@ func (s *stage) tick() {
 			young = true
 		default:
 			p.late = true
-			if w := p.work.Load(); w != nil {
+			switch w := p.work.Load(); {
+			case w != nil:
 				slow = true
 				w.Yield.Store(true)
+			case p.state.Load() == queued && !s.workers[p.worker].opened:
+				stuck = append(stuck, p.worker)
 			}
 		}
 	}
@@ -214,6 +224,10 @@ func (s *stage) tick() {
 			p.single = true
 		}
 	}
+	for _, w := range stuck {
+		s.workers[w].suspect = true
+		s.revoke(w)
+	}
 	if young {
 		s.arm()
 	}
@@ -221,6 +235,7 @@ func (s *stage) tick() {
 
 // revoke takes back what worker w has not begun. The old piece stays behind in its mailbox as a husk.
 func (s *stage) revoke(w int) {
+	before := len(s.lost)
 	for p := s.head; p != nil; p = p.next {
 		if p.worker != w || p.done {
 			continue
@@ -230,5 +245,8 @@ func (s *stage) revoke(w int) {
 			p = s.replace(p)
 			s.lost = append(s.lost, p)
 		}
+	}
+	if len(s.lost) > before && (s.spec.OneByOne() || s.spec.Streaming) {
+		s.relist()
 	}
 }

@@ -85,6 +85,7 @@ type hand struct {
 	opened   bool          // it has its state
 	resting  bool          // it has died, and is given nothing for a while
 	retiring bool          // it is to end its state
+	suspect  bool          // it has left a piece lying: others are preferred
 }
 
 // away reports whether nothing may be given to the worker.
