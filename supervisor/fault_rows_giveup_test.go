@@ -102,7 +102,7 @@ func TestARunThatHasFailedIsNotJudgedByItsBudgetAsWell(t *testing.T) {
 
 // A lease is a state that says when it was opened, closed, and its context ended.
 type lease struct {
-	ctx            context.Context
+	ctx            context.Context // of the incarnation that opened it
 	opened, closed time.Time
 	note           func(*lease)
 }
