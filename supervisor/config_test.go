@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -38,8 +39,15 @@ func TestAPlacementThatIsNotKnownIsRefused(t *testing.T) {
 
 func TestAConfigurationThatMakesNoSenseIsRefused(t *testing.T) {
 	for want, cfg := range map[string]supervisor.Config{
-		"supervisor: Config.Grace is -1s, want at least 0":        {Grace: -time.Second},
-		"supervisor: Config.DrainWithin is -1ns, want at least 0": {DrainWithin: -1},
+		"supervisor: Config.Grace is -1s, want at least 0":                                                         {Grace: -time.Second},
+		"supervisor: Config.DrainWithin is -1ns, want at least 0":                                                  {DrainWithin: -1},
+		"supervisor: Config.MaxFailed is -1, want at least 0":                                                      {MaxFailed: -1},
+		"supervisor: Config.MaxFailedFraction is -0.1, want 0 to 1":                                                {MaxFailedFraction: -0.1},
+		"supervisor: Config.MaxFailedFraction is 1.5, want 0 to 1":                                                 {MaxFailedFraction: 1.5},
+		"supervisor: Config.MaxFailedFraction is NaN, want 0 to 1":                                                 {MaxFailedFraction: stages.Fraction(math.NaN())},
+		"supervisor: Config.MaxFailedFraction is +Inf, want 0 to 1":                                                {MaxFailedFraction: stages.Fraction(math.Inf(1))},
+		"supervisor: Config.Probation is -7, want at least 0":                                                      {Probation: -7},
+		"supervisor: Config.MaxFailed is -2, want at least 0\nsupervisor: Config.Probation is -3, want at least 0": {MaxFailed: -2, Probation: -3},
 	} {
 		run, err := supervisor.Deploy(t.Context(), supervisor.New(cfg), luckPipeline(), nil)
 		if run != nil || err == nil || err.Error() != want {

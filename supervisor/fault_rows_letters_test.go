@@ -17,46 +17,6 @@ import (
 	"github.com/weirflow/weir/supervisor"
 )
 
-// An archive is a dead-letter sink that knows what it has stored for good.
-type archive struct {
-	write  func(ctx context.Context, n int) error // before it takes its n-th letter, from 0
-	sync   func() error
-	open   int
-	taken  []stages.Letter
-	stored int // of them
-}
-
-func (a *archive) OpenLetters(context.Context) (stages.LetterWriter, error) {
-	a.open++
-	return a, nil
-}
-
-func (a *archive) Write(ctx context.Context, l stages.Letter) error {
-	if a.write != nil {
-		if err := a.write(ctx, len(a.taken)); err != nil {
-			return err
-		}
-	}
-	l.Payload = slices.Clone(l.Payload)
-	a.taken = append(a.taken, l)
-	return nil
-}
-
-func (a *archive) Sync() error {
-	if a.sync != nil {
-		if err := a.sync(); err != nil {
-			return err
-		}
-	}
-	a.stored = len(a.taken)
-	return nil
-}
-
-func (a *archive) Close() error {
-	a.open--
-	return nil
-}
-
 func TestF02ADeadLetterHasTheItemAndItsCause(t *testing.T) {
 	const n = 60
 	for name, k := range kinds() {
@@ -276,5 +236,3 @@ func TestF02ADeadLetterThatCannotBeStoredEndsTheRun(t *testing.T) {
 		})
 	}
 }
-
-var errFull = errors.New("disk full")

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/weirflow/weir/stages"
 	"github.com/weirflow/weir/supervisor"
@@ -225,39 +223,6 @@ func TestFatalIsNeverSkipped(t *testing.T) {
 	checkCount(t, got, 500)
 	if !errors.Is(err, bad) || !errors.Is(err, stages.ErrFatal) {
 		t.Error(err)
-	}
-}
-
-func TestTenDeathsInARowAreTheStagesFault(t *testing.T) {
-	for _, where := range []string{"function", "open"} {
-		synctest.Test(t, func(t *testing.T) {
-			var deaths atomic.Int32
-			begun := time.Now()
-			_, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[int] {
-				in := stages.Source(g, "ints", ints(1000))
-				return stages.MapWith(in, "f", func(context.Context) (int, error) {
-					if where == "open" {
-						deaths.Add(1)
-						return 0, errors.New("no connection")
-					}
-					return 0, nil
-				}, func(_ int, _ context.Context, v int) (int, error) {
-					deaths.Add(1)
-					panic("always")
-				}, stages.OnError(stages.Skip(1000)))
-			}))
-			e, ok := errors.AsType[*stages.RestartError](err)
-			if !ok || !errors.Is(err, stages.ErrRestarts) || e.Stage != "f" || e.Restarts != 10 || len(e.Causes) != 9 || deaths.Load() != 11 || s.Restarts != 10 {
-				t.Errorf("%s: %v after %d deaths, %d restarts", where, err, deaths.Load(), s.Restarts)
-			}
-			if !strings.Contains(fmt.Sprint(err), `stage "f"`) {
-				t.Errorf("%s: %v", where, err)
-			}
-			// None before the first, then 100 ms, doubled up to 5 s, and each shortened by half at most.
-			if most := 21300 * time.Millisecond; time.Since(begun) < most/2 || time.Since(begun) > most {
-				t.Errorf("%s: it took %v, want %v to %v", where, time.Since(begun), most/2, most)
-			}
-		})
 	}
 }
 

@@ -21,14 +21,14 @@ func TestPanicsThatTheNextAttemptMendsAreNoFaultOfTheStage(t *testing.T) {
 				t.Run(fmt.Sprintf("every %d, %d workers, %s", every, workers, order), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						began := time.Now()
-						got, stats, err := outcomeOf(t, supervisor.Config{}, func(g *stages.Graph) stages.Stream[int] {
-							return stages.Map(upTo(g, n), "f", func(ctx context.Context, v int) (int, error) {
+						r := play(t, define(func(g *stages.Graph) stages.Stream[int] {
+							return stages.Map(stages.Source(g, "ints", ints(n)), "f", func(ctx context.Context, v int) (int, error) {
 								time.Sleep(time.Microsecond) // so cheap that many items go to a worker at once
 								return dieOnceIn(every)(ctx, v)
 							}, stages.Mailbox(workers), o)
-						})
-						if want := int64((n + every - 1) / every); err != nil || len(got) != n || stats.Restarts != want {
-							t.Errorf("%v, %d items, %d restarts, want %d and %d", err, len(got), stats.Restarts, n, want)
+						}), supervisor.Config{})
+						if want := int64((n + every - 1) / every); r.err != nil || len(r.out) != n || r.stats.Restarts != want {
+							t.Errorf("%v, %d items, %d restarts, want %d and %d", r.err, len(r.out), r.stats.Restarts, n, want)
 						}
 						if took := time.Since(began); took > 20*time.Millisecond { // the shortest rest is 50 ms
 							t.Errorf("it took %v", took)

@@ -63,27 +63,8 @@ func collect[Out any](t testing.TB, p stages.Pipeline[Out]) ([]Out, supervisor.S
 // collectOn is collect for many pipelines, which need not have a supervisor each.
 func collectOn[Out any](t testing.TB, sup *supervisor.Supervisor, p stages.Pipeline[Out]) ([]Out, supervisor.Stats, error) {
 	t.Helper()
-	run := deployOn(t, sup, p)
-	var out []Out
-	var failure error
-	for v, err := range run.Items(t.Context()) {
-		if err != nil {
-			failure = err
-			break
-		}
-		out = append(out, v)
-	}
-	if err := run.Stop(); err != nil {
-		t.Errorf("stop: %v", err)
-	}
-	s := run.Stats()
-	if s.InFlight < 0 || failure == nil && s.InFlight != 0 {
-		t.Errorf("%d items are in flight after the end: %+v", s.InFlight, s)
-	}
-	if s.Yielded != s.Delivered+s.Filtered+s.Failed+s.InFlight {
-		t.Errorf("the counts do not add up: %+v", s)
-	}
-	return out, s, failure
+	r := playOn(t, sup, p)
+	return r.out, r.stats, r.err
 }
 
 func TestItemsComeOutOnceAndInOrder(t *testing.T) {

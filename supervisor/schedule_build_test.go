@@ -27,18 +27,19 @@ type trial struct {
 	held     atomic.Int64 // by aggregators
 	byName   map[string]int
 
-	mu    sync.Mutex
-	calls map[lap]int    // guarded by mu: for an item at a stage, so far
-	opens map[string]int // guarded by mu: by stage
-	shut  map[string]int // guarded by mu: those that failed
-	row   map[string]int // guarded by mu: deaths in a row, by stage
-	most  int            // guarded by mu: of both, the most at any stage
-	done  map[lap]bool   // guarded by mu: what has been finished
-	hung  map[string]int // guarded by mu: calls that nobody waits for any more, by stage
-	mail  map[lap]int    // guarded by mu: letters that were written, for an item at a stage
-	odd   []string       // guarded by mu: what is wrong with letters
-	rests time.Time      // guarded by mu: until when something waits for its next attempt
-	lost  int64          // guarded by mu: events
+	mu     sync.Mutex
+	calls  map[lap]int     // guarded by mu: for an item at a stage, so far
+	opens  map[string]int  // guarded by mu: by stage
+	shut   map[string]int  // guarded by mu: those that failed
+	row    map[string]int  // guarded by mu: deaths in a row, by stage
+	most   map[string]int  // guarded by mu: of both, the most, by stage
+	broken map[string]bool // guarded by mu: stages whose sink has failed
+	done   map[lap]bool    // guarded by mu: what has been finished
+	hung   map[string]int  // guarded by mu: calls that nobody waits for any more, by stage
+	mail   map[lap]int     // guarded by mu: letters that were written, for an item at a stage
+	odd    []string        // guarded by mu: what is wrong with letters
+	rests  time.Time       // guarded by mu: until when something waits for its next attempt
+	lost   int64           // guarded by mu: events
 }
 
 // A lap is an item at a stage.
@@ -50,7 +51,7 @@ type lap struct {
 func newTrial(s *schedule, seen *sights) *trial {
 	p := &trial{
 		schedule: s, trigger: make(chan struct{}), release: make(chan struct{}), seen: seen, byName: map[string]int{},
-		calls: map[lap]int{}, opens: map[string]int{}, row: map[string]int{}, hung: map[string]int{}, shut: map[string]int{}, done: map[lap]bool{}, mail: map[lap]int{},
+		most: map[string]int{}, broken: map[string]bool{}, calls: map[lap]int{}, opens: map[string]int{}, row: map[string]int{}, hung: map[string]int{}, shut: map[string]int{}, done: map[lap]bool{}, mail: map[lap]int{},
 	}
 	p.record = history.New(func(n int) {
 		if !s.full && s.after == 0 && n == s.at {
@@ -102,12 +103,19 @@ func (s *schedule) isAggregate(w *work) bool {
 func (p *trial) hear(e supervisor.Event) {
 	switch e := e.(type) {
 	case supervisor.ItemFailed:
+		if isSource(e.Err.Stage) {
+			p.sourceFailed(e)
+			return
+		}
 		p.record.Fail(p.byName[e.Err.Stage], e.Err.Item)
 		p.checkLetter(e)
 	case supervisor.ItemRetried:
 		p.rest(e.Time.Add(e.Retry))
 	case supervisor.WorkerRestarted:
 		p.rest(e.Time.Add(e.Retry))
+		if isTogether(e) {
+			p.seen.see(replacedTogether)
+		}
 	case supervisor.EventsLost:
 		p.mu.Lock()
 		p.lost += e.Count
@@ -167,10 +175,10 @@ func (p *trial) died(stage string) {
 	if p.row[stage]++; p.row[stage] > 1 {
 		p.seen.see(secondDeath)
 	}
-	p.most = max(p.most, p.row[stage]+p.shut[stage])
+	p.most[stage] = max(p.most[stage], p.row[stage]+p.shut[stage])
 }
 
-// suffer does what the schedule says. dropped says that nothing comes of the item if that goes well.
+// suffer does what the schedule says. dropped says that nothing comes of the item if that goes origin.
 func (t *turn) suffer(dropped bool) error {
 	switch t.goes {
 	case slowly:
@@ -183,7 +191,12 @@ func (t *turn) suffer(dropped bool) error {
 	case ignores:
 		return t.hang()
 	case wrongly:
-		t.end(history.Errored)
+		if t.work.retryIf {
+			t.end(history.Retryable)
+			t.trial.seen.see(triedByIf)
+		} else {
+			t.end(history.Errored)
+		}
 		return errBad
 	case once:
 		t.end(history.Retryable)
@@ -273,7 +286,7 @@ func (p *trial) open(st *step, w *work) error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.shut[w.name]++
-		p.most = max(p.most, p.row[w.name]+p.shut[w.name])
+		p.most[w.name] = max(p.most[w.name], p.row[w.name]+p.shut[w.name])
 		return errBad
 	}
 	return nil
@@ -291,7 +304,14 @@ func (p *trial) options(w *work) (opts []stages.Option) {
 		opts = append(opts, stages.Timeout(w.timeout))
 	}
 	if w.attempts > 0 {
-		opts = append(opts, stages.Retry{Attempts: w.attempts})
+		retry := stages.Retry{Attempts: w.attempts, First: w.first}
+		if w.retryIf {
+			retry.If = func(err error) bool { return errors.Is(err, errBad) }
+		}
+		opts = append(opts, retry)
+	}
+	for _, r := range restart(w.pause, w.together) {
+		opts = append(opts, r)
 	}
 	return opts
 }
@@ -307,24 +327,10 @@ func (p *trial) serial(st *step) (opts []stages.SerialOption) {
 	if st.maxWait > 0 {
 		opts = append(opts, stages.MaxWait(st.maxWait))
 	}
-	return opts
-}
-
-func (p *trial) source(g *stages.Graph, i int) stages.Stream[load] {
-	opts := []stages.SourceOption{stages.Epochs(p.epochs)}
-	if p.buffer >= 0 {
-		opts = append(opts, stages.Buffer(p.buffer))
+	for _, r := range restart(w.pause, w.together) {
+		opts = append(opts, r)
 	}
-	return stages.Source(g, "source "+string(rune('0'+i)), stages.FromFunc(func(_ context.Context, from stages.Position) iter.Seq2[load, error] {
-		return func(yield func(load, error) bool) {
-			for n := int(from.Index); n < p.lens[i]; n++ {
-				it := history.Item{Source: i, Epoch: from.Epoch, Index: n}
-				if !p.record.Yield(it, func() bool { return yield(load{it}, nil) }) {
-					return
-				}
-			}
-		}
-	}), opts...)
+	return opts
 }
 
 // add builds the stages of a step. Those without a function of the schedule's are named after it.
@@ -465,7 +471,6 @@ func (h *heaped) Process(ctx context.Context, l load, emit func(load) bool) erro
 	t := h.trial.begin(ctx, &h.step.work, l)
 	if t.goes >= panics && h.loads > 0 {
 		h.trial.seen.see(deathWhileHolding)
-		h.trial.held.Add(int64(-h.loads))
 	}
 	if err := t.suffer(false); err != nil {
 		return err
@@ -474,6 +479,13 @@ func (h *heaped) Process(ctx context.Context, l load, emit func(load) bool) erro
 	if h.trial.held.Add(1); h.loads == h.step.size {
 		h.Flush(ctx, emit)
 	}
+	return nil
+}
+
+// Close forgets what it holds: its successor is given that again.
+func (h *heaped) Close() error {
+	h.trial.held.Add(int64(-h.loads))
+	h.loads = 0
 	return nil
 }
 

@@ -13,19 +13,25 @@ import (
 
 // budget is the policy of a stage.
 func (p *trial) budget(w *work) stages.AnyOption {
+	return p.policy(w.skip, w.letters, lap{stage: w.index})
+}
+
+// policy is one with such a budget, of the stage at.
+func (p *trial) policy(skip, letters int, at lap) stages.AnyOption {
 	switch {
-	case w.skip < 0:
+	case skip < 0:
 		return stages.OnError(stages.Fail())
-	case w.letters > 0:
-		return stages.OnError(stages.DeadLetter(&letterBox{trial: p, work: w}, w.skip))
+	case letters > 0:
+		return stages.OnError(stages.DeadLetter(&letterBox{trial: p, stage: at.stage, fails: letters}, skip))
 	}
-	return stages.OnError(stages.Skip(w.skip))
+	return stages.OnError(stages.Skip(skip))
 }
 
 // A letterBox is the sink of one stage, and its writer.
 type letterBox struct {
 	trial    *trial
-	work     *work
+	stage    int // its index; below 0 that of a source
+	fails    int // at which letter, if that is more than 1
 	written  int
 	unsynced []stages.ID
 }
@@ -33,8 +39,11 @@ type letterBox struct {
 func (b *letterBox) OpenLetters(context.Context) (stages.LetterWriter, error) { return b, nil }
 
 func (b *letterBox) Write(ctx context.Context, l stages.Letter) error {
-	if b.written++; b.written == b.work.letters && b.written > 1 {
+	if b.written++; b.written == b.fails && b.written > 1 {
 		b.trial.seen.see(letterLost)
+		b.trial.mu.Lock()
+		defer b.trial.mu.Unlock()
+		b.trial.broken[l.Stage] = true
 		return errBad
 	}
 	if b.written%3 == 0 { // others wait
@@ -44,6 +53,9 @@ func (b *letterBox) Write(ctx context.Context, l stages.Letter) error {
 			return ctx.Err()
 		}
 	}
+	if b.stage < 0 {
+		b.trial.seen.see(sourceLetter)
+	}
 	b.unsynced = append(b.unsynced, l.Item)
 	return nil
 }
@@ -52,7 +64,7 @@ func (b *letterBox) Sync() error {
 	b.trial.mu.Lock()
 	defer b.trial.mu.Unlock()
 	for _, id := range b.unsynced {
-		b.trial.mail[lap{b.work.index, id}]++
+		b.trial.mail[lap{b.stage, id}]++
 		b.trial.seen.see(letterWritten)
 	}
 	b.unsynced = b.unsynced[:0]

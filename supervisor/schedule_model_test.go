@@ -65,9 +65,13 @@ type work struct {
 	order    stages.Order // 0: not said
 	buffer   int          // -1: not said
 	timeout  time.Duration
-	skip     int // budget; -1: none, the first failure ends the run
-	letters  int // 1: failed items are handed to a sink; n > 1: which fails at the n-th; 0: they are not
-	attempts int // 0: not said
+	skip     int           // budget; -1: none, the first failure ends the run
+	letters  int           // 1: failed items are handed to a sink; n > 1: which fails at the n-th; 0: they are not
+	attempts int           // 0: not said
+	first    time.Duration // of its pauses; 0: not said
+	retryIf  bool          // errors are tried again that do not say so themselves
+	pause    time.Duration // the first behind a death; 0: not said
+	together []string
 	salt     uint64
 
 	// One item of so many; 0: none.
@@ -90,19 +94,22 @@ const (
 
 // A schedule is a run and what goes wrong in it.
 type schedule struct {
-	seed   uint64
-	lens   []int // items per epoch, by source
-	epochs int
-	buffer int // of the sources
-	steps  []step
-	end    string
-	at     int           // its cause: the call with this number, or the item that the consumer gets
-	after  time.Duration // or that so much time has passed; 0: it has not
-	full   bool          // the consumer is the cause, after having been away for a minute
-	byNext bool          // the consumer uses Next, and not a loop
-	lazy   int           // the consumer is away for a while, one item of so many; 0: never
-	tight  bool          // nothing waits anywhere
-	failed int           // so many items may fail in all; 0: any number
+	seed     uint64
+	lens     []int // items per epoch, by source
+	epochs   int
+	buffer   int // of the sources
+	steps    []step
+	end      string
+	at       int             // its cause: the call with this number, or the item that the consumer gets
+	after    time.Duration   // or that so much time has passed; 0: it has not
+	full     bool            // the consumer is the cause, after having been away for a minute
+	byNext   bool            // the consumer uses Next, and not a loop
+	lazy     int             // the consumer is away for a while, one item of so many; 0: never
+	tight    bool            // nothing waits anywhere
+	failed   int             // so many items may fail in all; 0: any number
+	fraction stages.Fraction // of all items, of which more than probation are yielded; 0: no limit
+	origin   origin
+	together []string // with the sources
 }
 
 // grace is how long a function that ignores its context is waited for.
@@ -141,6 +148,12 @@ func (w *work) fate(l load, n int) fault {
 
 // randomSchedule is the same for the same seed.
 func randomSchedule(seed uint64) *schedule {
+	s := randomSteps(seed)
+	s.enrich(rand.New(rand.NewPCG(seed, 24)))
+	return s
+}
+
+func randomSteps(seed uint64) *schedule {
 	r := rand.New(rand.NewPCG(seed, 23))
 	s := &schedule{seed: seed, epochs: 1 + r.IntN(6)/4, buffer: r.IntN(4) - 1, byNext: r.IntN(4) == 0}
 	for range 1 + r.IntN(5)/4 {
@@ -276,10 +289,7 @@ func (g *gardener) work(kind string, ordered, serial bool) work {
 			w.bad[f] = rare(4, 40)
 		}
 	}
-	if !retryLands {
-		w.bad[once] = 0
-	}
-	if retryLands && !serial && r.IntN(4) == 0 {
+	if !serial && r.IntN(4) == 0 {
 		w.attempts = 2 + r.IntN(3)
 	}
 	if r.IntN(2) == 0 {
@@ -300,18 +310,11 @@ func (g *gardener) work(kind string, ordered, serial bool) work {
 	if !serial && r.IntN(5) == 0 {
 		w.timeout = time.Duration(20+r.IntN(100)) * time.Millisecond
 		w.bad[tardy] = rare(10, 30)
-		if hangLands && w.workers > 1 {
+		if w.workers > 1 {
 			w.bad[ignores] = rare(10, 40)
 		}
 	}
 	return w
-}
-
-// limited reports whether failures of items may end the run.
-func (s *schedule) limited() bool {
-	limited := s.failed > 0
-	s.each(func(w *work) { limited = limited || w.skip < 1<<30 || w.letters > 1 })
-	return limited
 }
 
 // each visits all functions, each behind those that feed it.
@@ -401,7 +404,7 @@ func (s *schedule) through(st *step, w history.Way, out *[]history.Way) []histor
 // String tells the schedule, a line per step.
 func (s *schedule) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "items %v, epochs %d, buffer %d, ends %s, at %d, after %v, full %v, Next %v, lazy %d, %d may fail", s.lens, s.epochs, s.buffer, s.end, s.at, s.after, s.full, s.byNext, s.lazy, s.failed)
+	fmt.Fprintf(&b, "items %v, epochs %d, buffer %d, ends %s, at %d, after %v, full %v, Next %v, lazy %d, %d or %.2f may fail, sources %+v, together with %q", s.lens, s.epochs, s.buffer, s.end, s.at, s.after, s.full, s.byNext, s.lazy, s.failed, float64(s.fraction), s.origin, s.together)
 	for i := range s.steps {
 		st := &s.steps[i]
 		fmt.Fprintf(&b, "\n%-9s", st.kind)
@@ -425,6 +428,6 @@ func (s *schedule) String() string {
 }
 
 func (w *work) String() string {
-	return fmt.Sprintf("%q: workers %d, order %d, buffer %d, timeout %v, skip %d, letters %d, attempts %d, one of: slow %d, wrong %d, retryable %d, panic %d, Goexit %d, hang %d, tardy %d; poison %d, again %d",
-		w.name, w.workers, w.order, w.buffer, w.timeout, w.skip, w.letters, w.attempts, w.bad[slowly], w.bad[wrongly], w.bad[once], w.bad[panics], w.bad[exits], w.bad[ignores], w.bad[tardy], w.poison, w.again)
+	return fmt.Sprintf("%q: workers %d, order %d, buffer %d, timeout %v, skip %d, letters %d, attempts %d, one of: slow %d, wrong %d, retryable %d, panic %d, Goexit %d, hang %d, tardy %d; poison %d, again %d; pauses from %v, If %v, restarts from %v, together with %q",
+		w.name, w.workers, w.order, w.buffer, w.timeout, w.skip, w.letters, w.attempts, w.bad[slowly], w.bad[wrongly], w.bad[once], w.bad[panics], w.bad[exits], w.bad[ignores], w.bad[tardy], w.poison, w.again, w.first, w.retryIf, w.pause, w.together)
 }

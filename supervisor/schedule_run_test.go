@@ -13,6 +13,9 @@ import (
 	"github.com/weirflow/weir/supervisor"
 )
 
+// probation is how many items are let through before a fraction is judged.
+const probation = 20
+
 // longest is how long a run may take, of the bubble's time, before it is said to hang.
 const longest = 2 * time.Hour
 
@@ -21,7 +24,7 @@ func (s *schedule) play(ctx context.Context, seen *sights) (wrong []history.Viol
 	p := newTrial(s, seen)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	sup := supervisor.New(supervisor.Config{OnEvent: p.hear, Grace: grace, DrainWithin: 2 * longest, MaxFailed: s.failed})
+	sup := supervisor.New(supervisor.Config{OnEvent: p.hear, Grace: grace, DrainWithin: 2 * longest, MaxFailed: s.failed, MaxFailedFraction: s.fraction, Probation: probation})
 	run, err := supervisor.Deploy(ctx, sup, p.pipeline, nil)
 	if err != nil {
 		return []history.Violation{{Kind: history.Lost, Text: err.Error()}}
@@ -68,8 +71,9 @@ func (s *schedule) play(ctx context.Context, seen *sights) (wrong []history.Viol
 	end := p.ending(run.Err())
 	if end == history.Complete {
 		p.checkMail(run.Stats())
+		p.checkSources(run.Stats())
 	}
-	wrong = append(wrong, p.unfounded(run.Err(), end)...)
+	wrong = append(wrong, p.unfounded(run.Err(), end, run.Stats())...)
 	events := p.record.Events()
 	p.lookBack(events)
 	return append(wrong, history.Check(p.graph(), events, end, p.counts(run.Stats(), v.mostSeen))...)
@@ -87,35 +91,10 @@ func (p *trial) ending(err error) history.End {
 	return history.Stopped
 }
 
-// unfounded returns what is wrong with an end for which the schedule gives no reason.
-func (p *trial) unfounded(err error, end history.End) (wrong []history.Violation) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.lost > 0 {
-		wrong = append(wrong, history.Violation{Kind: history.Lost, Text: fmt.Sprintf("%d events", p.lost)})
-	}
-	for _, text := range p.odd {
-		wrong = append(wrong, history.Violation{Kind: history.Miscounted, Text: text})
-	}
-	switch {
-	case end == history.Stopped && p.end == endsByItself:
-	case end != history.Broken, p.limited(), p.most >= 10:
-		return wrong
-	}
-	p.each(func(w *work) {
-		if p.hung[w.name] >= w.workers {
-			err = nil // so many functions that ignore their contexts are the end
-		}
-	})
-	if err != nil {
-		wrong = append(wrong, history.Violation{Kind: history.Invented, Text: fmt.Sprintf("the run ended for no reason: %v", err)})
-	}
-	return wrong
-}
-
 func (p *trial) counts(s supervisor.Stats, most int64) history.Counts {
+	bad := sourcesFailed(s)
 	n := history.Counts{
-		Yielded: s.Yielded, Delivered: s.Delivered, Filtered: s.Filtered, Failed: s.Failed, InFlight: s.InFlight, MostSeen: most,
+		Yielded: s.Yielded - bad, Delivered: s.Delivered, Filtered: s.Filtered, Failed: s.Failed - bad, InFlight: s.InFlight, MostSeen: most,
 		StageFailed: make([]int64, len(p.byName)),
 	}
 	for _, st := range s.Stages {

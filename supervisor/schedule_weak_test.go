@@ -11,6 +11,8 @@ import (
 // A runtime that breaks a law is caught by the schedules that a sound one passes: also if it never ends.
 func TestEachWeakenedVariantIsCaught(t *testing.T) {
 	const seeds = 60
+	// About half of what was found when this was written: a checker that is blind to most of it does not pass.
+	floor := map[weak.Law]int{weak.NoCustody: 14, weak.CreditOnFinish: 4, weak.EmptyLedger: 18, weak.FilterDelivered: 11}
 	for law, want := range map[weak.Law]history.Kind{
 		weak.NoCustody: history.Lost, weak.CreditOnFinish: history.OverBound, weak.EmptyLedger: history.Lost, weak.FilterDelivered: history.Miscounted,
 	} {
@@ -29,8 +31,8 @@ func TestEachWeakenedVariantIsCaught(t *testing.T) {
 				}
 			}
 			t.Logf("in %d schedules: %v", seeds, found)
-			if found[want] == 0 {
-				t.Errorf("none of %d schedules shows that something is %v: found %v", seeds, want, found)
+			if least := floor[law]; found[want] < least {
+				t.Errorf("%d of %d schedules show that something is %v, want %d at least: found %v", found[want], seeds, want, least, found)
 			}
 		})
 	}

@@ -44,7 +44,7 @@ func TestFailuresInStagetestAreThoseOfARun(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Logf("%d items: %+v, %+v", n, chain, last)
 			var want upshot
-			var sink, unused memory
+			var sink, unused archive
 			synctest.Test(t, func(t *testing.T) {
 				want = inRuntime(t, givenElems(n), build(&sink))
 			})
@@ -69,7 +69,7 @@ func TestFailuresInStagetestAreThoseOfARun(t *testing.T) {
 			if want.err == nil && (got.filtered != want.filtered || !slices.Equal(got.failed, want.failed)) {
 				t.Errorf("filtered: %d, in a run %d; failed: %q\nin a run: %q", got.filtered, want.filtered, got.failed, want.failed)
 			}
-			letters := tellLetters(sink.letters, "")
+			letters := tellLetters(sink.taken, "")
 			if want.err == nil && !slices.Equal(tellLetters(r.Letters, ""), letters) {
 				t.Errorf("letters: %q\nin a run: %q", tellLetters(r.Letters, ""), letters)
 			}
