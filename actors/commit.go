@@ -1,9 +1,6 @@
 package actors
 
-import (
-	"github.com/weirflow/weir/internal/plan"
-	"github.com/weirflow/weir/internal/weak"
-)
+import "github.com/weirflow/weir/internal/plan"
 
 // returned takes a piece back from its worker.
 func (s *stage) returned(p *piece) {
@@ -92,10 +89,7 @@ func (s *stage) advance(p *piece, reached int, o result, dropped, held int) {
 
 // place puts a result where it waits for its turn.
 func (s *stage) place(p *piece, o result) {
-	if s.run.weak == weak.CreditOnFinish {
-		s.hasLeft(o.inputs)
-		o.inputs = 0
-	}
+	o.inputs = s.creditOnFinish(o.inputs)
 	if s.spec.Ordered || p.era != s.outEra {
 		p.outs = append(p.outs, o)
 		return

@@ -24,7 +24,7 @@ type lot struct {
 // A piece is what a worker gets: items [from, to) of a lot, or a flush, or both. It stays in the ledger, in input
 // order, until its result is committed; the worker only borrows it. The same piece is the message there and back.
 type piece struct {
-	letter
+	quiet
 	prev, next *piece // the ledger; owned by the stage
 	lot        *lot   // nil: no items
 	from, to   int

@@ -117,7 +117,7 @@ func (s *stage) choose() int {
 // hire adds a worker: late, so that a stage whose first worker keeps up never has a second.
 func (s *stage) hire() int {
 	i := len(s.workers)
-	h := hand{lives: 1}
+	h := workerState{lives: 1}
 	if s.spec.Streaming {
 		h.door = newDoor()
 	}

@@ -41,7 +41,7 @@ type stage struct {
 	spare     []*piece
 	spareLots []*lot
 
-	workers []hand
+	workers []workerState
 	service float64 // ns per item; 0: not known
 	ticks   int
 	ticking bool
@@ -73,8 +73,8 @@ type stage struct {
 	over          bool // the end has been sent
 }
 
-// A hand is what the stage knows of a worker.
-type hand struct {
+// A workerState is what the stage knows of a worker.
+type workerState struct {
 	pid   *actor.PID
 	depth int // pieces with it
 	door  *door
@@ -88,7 +88,7 @@ type hand struct {
 }
 
 // away reports whether nothing may be given to the worker.
-func (h *hand) away() bool { return h.resting || h.retiring }
+func (h *workerState) away() bool { return h.resting || h.retiring }
 
 func newStage(r *Run, s *plan.Stage, box *mailbox, in *edge, outs []outbox) *stage {
 	a := &stage{run: r, spec: s, stats: r.stats[s.Index], box: box, in: in, outs: outs, limits: s.Restart.Limits()}
@@ -118,7 +118,7 @@ func (s *stage) Receive(c actor.Context) {
 		}
 	case *rung:
 		s.ring()
-	case *dead:
+	case *letterRequest:
 		s.handedOver(m)
 	case *renew:
 		s.renew(m)

@@ -201,12 +201,6 @@ func (a *worker) rescue(p *piece, r any) {
 	}
 }
 
-// panicked is the error of user code of s that has not returned, because of what recover has found.
-func panicked(s *plan.Stage, recovered any) *stages.PanicError {
-	value, stack := plan.Panicked(recovered)
-	return &stages.PanicError{Stage: s.Name, Value: value, Stack: stack}
-}
-
 // report writes the result into the piece, which then belongs to the stage again.
 func (a *worker) report(p *piece) {
 	w := &a.work
