@@ -30,11 +30,11 @@ func (s *stage) returned(p *piece) {
 		s.progress(p)
 		s.flushFails = 0
 	}
-	if s.spec.OneByOne() && (p.err != nil || p.from < p.to) {
+	if s.spec.OneByOne() && (p.Err != nil || p.from < p.to) {
 		s.revoke(p.worker) // what waited behind it must not overtake it
 	}
 	switch {
-	case p.err != nil:
+	case p.Err != nil:
 		s.judge(p)
 	case p.from < p.to: // called back, or full of outputs: the rest is handed out anew
 		p.single = p.late && s.spec.Mailbox > 1

@@ -14,9 +14,8 @@ import (
 
 // judge decides what becomes of the item at which a piece has failed, or of its flush.
 func (s *stage) judge(p *piece) {
-	err := p.err
-	p.err = nil
-	if s.ctx.Err() != nil && p.canceled {
+	err := p.Err
+	if s.ctx.Err() != nil && p.Canceled {
 		s.lost = append(s.lost, p) // the function was told to end: this says nothing about the item
 		return
 	}
@@ -24,7 +23,7 @@ func (s *stage) judge(p *piece) {
 	case err == plan.ErrDropped:
 		s.dropItem(p)
 		return
-	case p.unopened && p.fatal:
+	case p.unopened && p.Fatal:
 		s.doom(p, fmt.Errorf("stage %q: %w", s.spec.Name, err))
 		return
 	}
@@ -35,7 +34,8 @@ func (s *stage) judge(p *piece) {
 		}
 	}
 	switch {
-	case p.unopened, p.unsure: // where it is not known which item it was, the next worker takes them one by one
+	case p.unopened, p.unsure > 0:
+		p.alone = max(p.alone, p.unsure) // it is not known which item it was: the next worker takes them one by one
 		s.lost = append(s.lost, p)
 	case p.flushing:
 		s.judgeFlush(p, err)
@@ -57,7 +57,7 @@ func (s *stage) judgeItem(p *piece, err error) {
 	if s.noCustody(p) {
 		return
 	}
-	if p.retryable && p.attempt < s.spec.Retry.Most() {
+	if p.Retryable && p.attempt < s.spec.Retry.Most() {
 		pause := s.pause(p.attempt, p.died && !p.spoiled)
 		s.stats.retries.Add(1)
 		s.run.event(Retried{Stage: s.spec.Name, Item: s.itemID(p), Attempt: p.attempt, Err: err, Retry: pause})
@@ -65,7 +65,7 @@ func (s *stage) judgeItem(p *piece, err error) {
 		return
 	}
 	item := &stages.ItemError{Stage: s.spec.Name, Item: s.itemID(p), Attempts: p.attempt, Err: err}
-	if s.spec.Policy.Letters != nil && !p.fatal {
+	if s.spec.Policy.Letters != nil && !p.Fatal {
 		s.handOver(p, item)
 		return
 	}
@@ -115,7 +115,7 @@ func (s *stage) failedForGood(p *piece, item *stages.ItemError, letter bool) {
 	s.settle(p, plan.Failed)
 	err := s.run.failedForGood(s.spec, item, letter, p.replays > 0)
 	switch {
-	case p.fatal:
+	case p.Fatal:
 		err = item
 	case err == nil && p.hung && s.tooManyHang():
 		err = s.allHang(item)

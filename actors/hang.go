@@ -71,13 +71,11 @@ func (s *stage) abandon(p *piece, w *plan.Work, all Profile) {
 	item := stages.IDOf(s.run.graph, own.In.Head().IDs.At(own.Next))
 	hung := &stages.HungError{Stage: s.spec.Name, Worker: i, Item: item, Stack: all.of(s.run, job{stage: s.spec.Name, worker: i, life: w.Place.Incarnation})}
 	p.fill(own)
-	p.busy = 0
-	p.err, p.died, p.fatal, p.canceled, p.retryable, p.spoiled, p.unsure = hung, true, false, false, false, false, false
+	p.Verdict, p.died, p.hung = plan.Verdict{Err: hung}, true, true
 	p.lot.read = true
 	s.run.settle(own.Tally)
 	s.run.jobs.name(s.spec.Name, i, w.Place.Incarnation, hung)
 	s.run.event(Hung{Err: hung})
-	p.hung = true
 
 	s.detachChild(h.pid)
 	if s.aborted { // because of another that hangs

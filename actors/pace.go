@@ -150,12 +150,11 @@ func (s *stage) pieceSize() int {
 
 func (s *stage) give(w int, p *piece) {
 	h := &s.workers[w]
-	if s.spec.Fork != nil && p.branches == nil {
+	p.loan = loan{worker: w, deaths: s.deaths, tick: s.ticks, fresh: h.depth == 0}
+	p.answer = answer{gone: p.gone[:0]}
+	if s.spec.Fork != nil {
 		p.branches = s.newBranches()
 	}
-	p.worker, p.out, p.err, p.died, p.late, p.tick = w, nil, nil, false, false, s.ticks
-	p.hung = false
-	p.fresh, p.deaths = h.depth == 0, s.deaths
 	p.state.Store(queued)
 	if p.items() > 1 || h.depth > 0 {
 		s.arm()

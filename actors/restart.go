@@ -66,7 +66,7 @@ func (s *stage) countDeath(p *piece, err error) bool {
 // the items that cost them is on its way to somebody else.
 func (s *stage) undecided(p *piece) bool {
 	several := !s.spec.OneByOne() && s.limits.Max > 0
-	return several && p.attempt == 0 && p.retryable && s.spec.Retry.Most() > 1 && !p.unopened && !p.flushing && !p.unsure
+	return several && p.attempt == 0 && p.Retryable && s.spec.Retry.Most() > 1 && !p.unopened && !p.flushing && p.unsure == 0
 }
 
 // progress notes that an item of p is finished.

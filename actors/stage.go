@@ -112,7 +112,7 @@ func (s *stage) Receive(c actor.Context) {
 		s.win.weigh(m.Bytes(), m.Len())
 		s.take(m)
 	case *piece:
-		cause, died, w := m.err, m.died, m.worker
+		cause, died, w := m.Err, m.died, m.worker
 		if s.returned(m); died {
 			s.replaceWorker(w, cause)
 		}
