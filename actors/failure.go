@@ -87,7 +87,7 @@ func (s *stage) retryAfter(p *piece, pause time.Duration) {
 	s.win.widen() // what waits behind it in order is not slow
 	p.waits = true
 	s.asleep++
-	s.after(pause, alarm{piece: p})
+	s.after(pause, func() { s.wake(p) })
 }
 
 // wake ends the pause of a piece.

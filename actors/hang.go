@@ -16,7 +16,8 @@ import (
 func (s *stage) patience() time.Duration { return later(s.spec.Timeout, s.run.cfg.Grace) }
 
 // look finds the workers that are at one item for longer than its Timeout and the grace, and goes on without them.
-func (s *stage) look(now time.Duration) {
+func (s *stage) look() {
+	now := s.run.clock()
 	next, out := later(now, s.patience()), false
 	var hang []*piece
 	for p := s.head; p != nil; p = p.next {
@@ -47,7 +48,7 @@ func (s *stage) look(now time.Duration) {
 		}
 	}
 	if s.looking = out; out {
-		s.after(next-now, alarm{worker: noWorker})
+		s.after(next-now, s.look)
 	}
 }
 

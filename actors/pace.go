@@ -163,7 +163,7 @@ func (s *stage) give(w int, p *piece) {
 	s.cx.Send(h.pid, p)
 	if s.spec.Timeout > 0 && !s.looking {
 		s.looking = true
-		s.after(s.patience(), alarm{worker: noWorker})
+		s.after(s.patience(), s.look)
 	}
 }
 
@@ -172,10 +172,10 @@ func (s *stage) arm() {
 		return // with one worker there is nobody else to give it to
 	}
 	s.ticking = true
-	if s.timer == nil {
-		s.timer = time.AfterFunc(tickTime, func() { s.run.send(s.self, &late{}) })
+	if s.tickTimer == nil {
+		s.tickTimer = time.AfterFunc(tickTime, func() { s.run.send(s.self, &late{}) })
 	} else {
-		s.timer.Reset(tickTime)
+		s.tickTimer.Reset(tickTime)
 	}
 }
 

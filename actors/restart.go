@@ -99,7 +99,7 @@ func (s *stage) reclaim(w int, cause error) {
 	h.lives++
 	s.run.event(Restarted{Stage: s.spec.Name, Worker: w, Lives: h.lives, Err: cause, Retry: h.rest})
 	if h.resting = h.rest > 0; h.resting {
-		s.after(h.rest, alarm{worker: w})
+		s.after(h.rest, func() { s.workers[w].resting = false })
 	}
 	h.rest = 0
 	for _, i := range s.spec.Restart.Together {

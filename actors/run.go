@@ -275,7 +275,7 @@ func (a *root) spawn(c actor.Context) {
 		default:
 			make = func(box *mailbox) actor.Actor { return newStage(r, sp, box, a.edges[sp.In[0]], outs) }
 		}
-		pid, err := c.SpawnNamed(r.props(make), fmt.Sprintf("s%d", i))
+		pid, err := c.SpawnNamed(r.props(make), stageName(i))
 		if err != nil {
 			panic(err) // the name is ours alone
 		}
@@ -312,5 +312,8 @@ func (a *root) HandleFailure(_ *actor.ActorSystem, _ actor.Supervisor, child *ac
 
 // pidOf is the address of a stage, which need not be there yet.
 func (r *Run) pidOf(stage int) *actor.PID {
-	return actor.NewPID(r.sys.Address(), fmt.Sprintf("%s/s%d", r.name, stage))
+	return actor.NewPID(r.sys.Address(), r.name+"/"+stageName(stage))
 }
+
+// stageName is what the actor of a stage is called among those of its run.
+func stageName(stage int) string { return fmt.Sprintf("s%d", stage) }

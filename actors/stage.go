@@ -41,12 +41,12 @@ type stage struct {
 	spare     []*piece
 	spareLots []*lot
 
-	workers []workerState
-	service float64 // ns per item; 0: not known
-	ticks   int
-	ticking bool
-	timer   *time.Timer
-	sup     actor.Supervisor
+	workers   []workerState
+	service   float64 // ns per item; 0: not known
+	ticks     int
+	ticking   bool
+	tickTimer *time.Timer
+	sup       actor.Supervisor
 
 	limits    restart.Limits
 	record    *restart.Record // of the deaths of workers
@@ -250,8 +250,8 @@ func (s *stage) close() {
 }
 
 func (s *stage) stopTimers() {
-	if s.timer != nil {
-		s.timer.Stop()
+	if s.tickTimer != nil {
+		s.tickTimer.Stop()
 	}
 	if s.holdTimer != nil {
 		s.holdTimer.Stop()
