@@ -53,7 +53,9 @@ func (s *stage) judgeFlush(p *piece, err error) {
 }
 
 func (s *stage) judgeItem(p *piece, err error) {
-	p.attempt++
+	if p.attempt++; p.attempt == 1 {
+		p.since = s.finished
+	}
 	if s.noCustody(p) {
 		return
 	}

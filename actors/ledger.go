@@ -58,6 +58,7 @@ type ending struct {
 // A custody is what has become of a piece so far. It belongs to the stage.
 type custody struct {
 	attempt int          // attempts at item from that have failed
+	since   uint64       // what the stage had finished when the first of them did
 	resume  plan.Partial // of item from
 	outs    []result     // that wait for their turn
 	done    bool

@@ -40,8 +40,8 @@ func (s *stage) countDeath(p *piece, err error) bool {
 	switch {
 	case s.gaveUp:
 		return false
-	case s.undecided(p):
-		return true
+	case s.undecided(p), p.attempt > 0 && s.finished > p.since:
+		return true // others are finished while this one is tried again and again: it is the item, not the stage
 	}
 	now, dice := s.run.clock(), rand.Float64()
 	if p.deaths == s.deaths {
@@ -71,6 +71,7 @@ func (s *stage) undecided(p *piece) bool {
 
 // progress notes that an item of p is finished.
 func (s *stage) progress(p *piece) {
+	s.finished++
 	s.record.Progress()
 	s.workers[p.worker].inARow = 0
 }

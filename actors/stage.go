@@ -51,6 +51,7 @@ type stage struct {
 	limits    restart.Limits
 	record    *restart.Record // of the deaths of workers
 	deaths    int             // noted there
+	finished  uint64          // pieces of which an item was finished
 	gaveUp    bool            // too many have died: no worker is opened any more
 	shut      bool            // the last worker that was to be opened could not be
 	notBefore time.Duration   // no worker is opened; 0: any time will do

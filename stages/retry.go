@@ -38,7 +38,8 @@ func (r Retry) flatMap(d *draft) {
 
 // Restart says how often a worker, aggregator or source of this stage may be replaced after a failed open, or after
 // panics without a finished item in between, before the failure is the run's (ErrRestarts): panics that the item's policy
-// tolerates do not count while items complete. Ten restarts in a row without one finished item are the end in any case.
+// tolerates do not count while items complete, nor, in a stage with several workers, a first attempt that is followed by
+// another one. Ten restarts in a row without one finished item are the end in any case.
 // Every zero field has a default.
 type Restart struct {
 	// Max is how many restarts that count there may be within Within. 0 means 10; negative means none.

@@ -147,3 +147,24 @@ func TestARunHasABudgetOfItsOwn(t *testing.T) {
 		})
 	}
 }
+
+// Items that die at every attempt do not make the stage suspect when others have been finished since they first did, also
+// when they are all that is left in the end.
+func TestItemsThatAlwaysDieAreTheItemsFault(t *testing.T) {
+	const n, bad = 20_000, 50
+	for _, workers := range []int{2, 8} {
+		synctest.Test(t, func(t *testing.T) {
+			out, stats, err := collect(t, define(func(g *stages.Graph) stages.Stream[int] {
+				return stages.Map(stages.Source(g, "ints", ints(n)), "f", func(_ context.Context, v int) (int, error) {
+					if v%(n/bad) == 7 {
+						panic("always")
+					}
+					return v, nil
+				}, stages.Mailbox(workers), stages.OnError(stages.Skip(bad)))
+			}))
+			if err != nil || len(out) != n-bad || stats.Failed != bad {
+				t.Errorf("%d workers: %d items, %d failed, %v", workers, len(out), stats.Failed, err)
+			}
+		})
+	}
+}

@@ -9,7 +9,7 @@ import (
 	"github.com/weirflow/weir/stages"
 )
 
-// The verdicts are those of the runtime, in actors/care.go and actors/revive.go, for one worker.
+// The verdicts are those of the runtime, in actors/failure.go and actors/restart.go, for one worker.
 
 // judge decides what becomes of the item that has failed, or of the flush.
 func (s *station) judge(p *parcel, o outcome) {
