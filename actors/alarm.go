@@ -7,7 +7,8 @@ import (
 )
 
 // Alarms are what a stage has to do at some time: an item is to be tried again, a worker to be replaced, somebody to look
-// whether a function hangs. There is one timer for all of them, and none where there are none.
+// whether a function hangs. There is one timer for all of them, and none where there are none. The tick has its own: it is
+// set for every burst of pieces, at no look at the clock, and mostly before anything is due.
 type alarms struct {
 	q     []alarm // in order of time
 	timer *time.Timer
@@ -15,14 +16,13 @@ type alarms struct {
 
 // An alarm is one of them.
 type alarm struct {
-	at     time.Duration
-	piece  *piece // is tried again; nil: it is the worker's
-	worker int    // has rested; noWorker: it is the stage's, which looks who hangs
+	at time.Duration
+	do func() // in the stage's goroutine
 }
 
-// after sets an alarm.
-func (s *stage) after(pause time.Duration, a alarm) {
-	a.at = later(s.run.clock(), pause)
+// after has the stage do something after a pause, unless it ends before.
+func (s *stage) after(pause time.Duration, do func()) {
+	a := alarm{later(s.run.clock(), pause), do}
 	i, _ := slices.BinarySearchFunc(s.alarms.q, a.at, func(b alarm, at time.Duration) int {
 		if b.at <= at {
 			return -1 // those of the same moment ring in the order in which they were set
@@ -59,15 +59,7 @@ func (s *stage) ring() {
 	for len(s.alarms.q) > 0 && s.alarms.q[0].at <= now {
 		a := s.alarms.q[0]
 		s.alarms.q = slices.Delete(s.alarms.q, 0, 1)
-		switch {
-		case a.piece != nil:
-			s.wake(a.piece)
-		case a.worker != noWorker:
-			s.workers[a.worker].resting = false
-		default:
-			s.look(now)
-		}
-		if s.aborted {
+		if a.do(); s.aborted {
 			return
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/weirflow/weir/internal/plan"
-	"github.com/weirflow/weir/internal/weak"
 	"github.com/weirflow/weir/stages"
 )
 
@@ -24,9 +23,7 @@ func (b Budget) spent(failed, n, probation int64, final bool) bool {
 // settle adds to the account. When something has failed that was one too many, the run is over at once: there is no place
 // in it to which it could still be complete.
 func (r *Run) settle(t *plan.Tally) {
-	if r.weak == weak.FilterDelivered {
-		t.FilterDelivered()
-	}
+	r.filterDelivered(t)
 	if r.account.Add(t) {
 		r.itemFailed()
 	}

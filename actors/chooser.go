@@ -15,7 +15,7 @@ import (
 
 // A choice is what the worker of a MergeFunc gets: chunks to choose from. The same choice is the message there and back.
 type choice struct {
-	letter
+	quiet
 	heads []plan.Chunk // by input; nil: it has ended its epoch
 	at    []int
 	max   int
@@ -83,14 +83,14 @@ func (v *byValue) chosen(ch *choice) {
 	switch {
 	case m.over || ch.err == nil:
 	case ch.died:
-		v.mourn(ch.err)
+		v.replaceWorker(ch.err)
 	default:
 		m.fail(ch.err)
 	}
 }
 
-// mourn replaces the worker, which has died: at once, or after a pause, in which nobody is asked.
-func (v *byValue) mourn(err error) {
+// replaceWorker replaces the worker, which has died: at once, or after a pause, in which nobody is asked.
+func (v *byValue) replaceWorker(err error) {
 	m := v.m
 	pause, again := v.record.Died(m.run.clock(), err, false, rand.Float64())
 	if !again {

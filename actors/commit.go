@@ -1,9 +1,6 @@
 package actors
 
-import (
-	"github.com/weirflow/weir/internal/plan"
-	"github.com/weirflow/weir/internal/weak"
-)
+import "github.com/weirflow/weir/internal/plan"
 
 // returned takes a piece back from its worker.
 func (s *stage) returned(p *piece) {
@@ -34,11 +31,11 @@ func (s *stage) returned(p *piece) {
 		s.progress(p)
 		s.flushFails = 0
 	}
-	if s.spec.OneByOne() && (p.err != nil || p.from < p.to) {
+	if s.spec.OneByOne() && (p.Err != nil || p.from < p.to) {
 		s.revoke(p.worker) // what waited behind it must not overtake it
 	}
 	switch {
-	case p.err != nil:
+	case p.Err != nil:
 		s.judge(p)
 	case p.from < p.to: // called back, or full of outputs: the rest is handed out anew
 		p.single = p.late && s.spec.Mailbox > 1
@@ -93,10 +90,7 @@ func (s *stage) advance(p *piece, reached int, o result, dropped, held int) {
 
 // place puts a result where it waits for its turn.
 func (s *stage) place(p *piece, o result) {
-	if s.run.weak == weak.CreditOnFinish {
-		s.hasLeft(o.inputs)
-		o.inputs = 0
-	}
+	o.inputs = s.creditOnFinish(o.inputs)
 	if s.spec.Ordered || p.era != s.outEra {
 		p.outs = append(p.outs, o)
 		return

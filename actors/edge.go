@@ -10,7 +10,7 @@ import (
 // in the edge, and the edge itself is the message that says "look again": at most one is under way, so credits are
 // never queued and never allocated. It is sent only to a producer that has said it is starved.
 type edge struct {
-	letter
+	quiet
 	limit   atomic.Uint64
 	pending atomic.Bool // a message is under way
 	starved atomic.Bool

@@ -27,9 +27,6 @@ type entry struct {
 	hook  plan.Hook
 }
 
-// noWorker stands for the worker where a hook is at work.
-const noWorker = -1
-
 func newHooks(r *Run) *hooks {
 	if len(r.graph.Hooks) == 0 {
 		return nil
@@ -122,28 +119,6 @@ func (h *hooks) call(ctx context.Context, s *plan.Stage, f func(context.Context)
 		return false, nil
 	}
 	return h.run.aside(ctx, s, f)
-}
-
-// aside runs f as user code of s which is no worker's. It blocks until f has returned, or ended its goroutine.
-func (r *Run) aside(ctx context.Context, s *plan.Stage, f func(context.Context) error) (canceled bool, err error) {
-	ended := make(chan struct{})
-	// Owner: the run. Ends when f does, also by Goexit, which would take the caller along. The caller waits for it.
-	go func() {
-		defer close(ended)
-		defer r.jobs.leave(r.jobs.enter(s.Name, noWorker, 0))
-		returned := false
-		defer func() {
-			if !returned {
-				err = panicked(s, recover())
-			}
-		}()
-		at := &plan.Work{Place: plan.Place{Graph: r.graph, Stage: s}}
-		what := plan.Examine(f(plan.Bind(r.label(ctx, s.Name, noWorker, 0), at)), nil)
-		canceled, err = what.Canceled, what.Err
-		returned = true
-	}()
-	<-ended
-	return canceled, err
 }
 
 // failure returns why s has failed the run, or nil.

@@ -24,56 +24,77 @@ type lot struct {
 // A piece is what a worker gets: items [from, to) of a lot, or a flush, or both. It stays in the ledger, in input
 // order, until its result is committed; the worker only borrows it. The same piece is the message there and back.
 type piece struct {
-	letter
+	quiet
 	prev, next *piece // the ledger; owned by the stage
-	lot        *lot   // nil: no items
 	from, to   int
-	epoch      int
-	era        int        // epochs' ends cut before it
-	mark       bool       // an epoch ends here
-	round      plan.Round // ends behind the items, and has to be passed on
-	flush      plan.Flush
-	until      uint64       // of a flush: see plan.Work
-	attempt    int          // attempts at item from that have failed
-	past                    // of its items
-	alone      int          // items before it go one by one: one of them has cost the worker of all
-	resume     plan.Partial // of item from
-	outs       []result     // that wait for their turn
-	done       bool
-	waits      bool   // for its next attempt, or for a letter: it is not handed out
-	stops      []stop // how far the outputs are complete if the run fails at item from
-	doom       bool   // the run fails here, once all before it is out
-
-	worker int  // who has it, or had it
-	deaths int  // that the stage had noted when it was handed out
-	tick   int  // when it was handed out
-	late   bool // it has been called back
-	single bool // the rest of one that was: no estimate is trusted, it goes out one by one
+	origin
+	ending
+	custody
+	loan
+	answer
 
 	state atomic.Int32
 	work  atomic.Pointer[plan.Work] // while user code is at it
+}
 
-	// Written by the worker between receipt and return.
-	reached   int // first item not done
-	out       plan.Chunk
-	branches  []plan.Chunk // instead of out, where the stage forks
-	begun     *plan.OpenRound
-	held      int
-	gone      []uint64 // items let go of, if the stage has groups
-	dropped   int
-	open      plan.Partial // of item reached
-	err       error        // of item reached, or of the flush
-	flushing  bool         // err is that of a flush
-	unopened  bool         // err is that of open
-	fresh     bool         // nothing is queued before it
-	died      bool         // err cost the worker
-	hung      bool         // by not returning
-	spoiled   bool         // but the item has had its attempt: the worker held what it must not
-	unsure    bool         // and may be that of any item before alone
-	fatal     bool         // err is Fatal
-	canceled  bool         // err is that of a context that has ended
-	retryable bool         // err is worth another attempt
-	busy      time.Duration
+// An origin is what the items of a piece have in common, and keep when they are split.
+type origin struct {
+	lot   *lot // nil: no items
+	epoch int
+	era   int // epochs' ends cut before it
+	past
+	alone  int  // items before it go one by one: one of them has cost the worker of all
+	single bool // they are the rest of a piece that was called back: no estimate is trusted, they go out one by one
+}
+
+// An ending is what comes behind the items of a piece.
+type ending struct {
+	mark  bool       // an epoch ends here
+	round plan.Round // ends here, and has to be passed on
+	flush plan.Flush
+	until uint64 // of a flush: see plan.Work
+}
+
+// A custody is what has become of a piece so far. It belongs to the stage.
+type custody struct {
+	attempt int          // attempts at item from that have failed
+	resume  plan.Partial // of item from
+	outs    []result     // that wait for their turn
+	done    bool
+	waits   bool   // for its next attempt, or for a letter: it is not handed out
+	stops   []stop // how far the outputs are complete if the run fails at item from
+	doom    bool   // the run fails here, once all before it is out
+}
+
+// A loan is how a piece was handed out last.
+type loan struct {
+	worker int  // who has it, or had it
+	deaths int  // that the stage had noted
+	tick   int  // when it was
+	fresh  bool // nothing is queued before it
+	late   bool // it has been called back
+}
+
+// An answer is written by the worker between receipt and return. It is empty when the piece is handed out, and holds
+// until it is handed out again.
+type answer struct {
+	reached  int // first item not done
+	out      plan.Chunk
+	branches []plan.Chunk // instead of out, where the stage forks
+	begun    *plan.OpenRound
+	held     int
+	gone     []uint64 // items let go of, if the stage has groups
+	dropped  int
+	open     plan.Partial // of item reached
+	busy     time.Duration
+
+	plan.Verdict      // on item reached, or on the flush
+	flushing     bool // Err is that of a flush
+	unopened     bool // Err is that of open
+	died         bool // Err cost the worker
+	hung         bool // by not returning
+	spoiled      bool // but the item has had its attempt: the worker held what it must not
+	unsure       int  // and may be that of any item before this one; 0: it is that of item reached
 }
 
 func (*piece) control() {}
@@ -222,9 +243,9 @@ func (s *stage) recut() *piece {
 // split leaves k items to p; the rest becomes a piece of its own behind it.
 func (s *stage) split(p *piece, k int) *piece {
 	q := s.newPiece()
-	q.prev, q.next, q.lot, q.from, q.to = p, p.next, p.lot, p.from+k, p.to
-	q.epoch, q.era, q.single, q.past, q.alone = p.epoch, p.era, p.single, p.past, p.alone
-	q.mark, q.flush, q.until, q.round, p.mark, p.flush, p.round = p.mark, p.flush, p.until, p.round, false, plan.NoFlush, plan.Round{}
+	q.prev, q.next, q.from, q.to = p, p.next, p.from+k, p.to
+	q.origin = p.origin
+	q.ending, p.ending = p.ending, ending{}
 	p.to, p.next = q.from, q
 	if q.next != nil {
 		q.next.prev = q
@@ -238,10 +259,8 @@ func (s *stage) split(p *piece, k int) *piece {
 // replace puts a new piece in the place of a revoked one, which still lies in a mailbox.
 func (s *stage) replace(p *piece) *piece {
 	q := s.newPiece()
-	q.prev, q.next, q.lot, q.from, q.to, q.mark, q.flush, q.until = p.prev, p.next, p.lot, p.from, p.to, p.mark, p.flush, p.until
-	q.epoch, q.era, q.attempt, q.past, q.alone, q.resume, q.single = p.epoch, p.era, p.attempt, p.past, p.alone, p.resume, p.single
-	q.round, q.stops = p.round, p.stops
-	q.outs = append(q.outs, p.outs...)
+	q.prev, q.next, q.from, q.to = p.prev, p.next, p.from, p.to
+	q.origin, q.ending, q.custody = p.origin, p.ending, p.custody
 	if q.prev != nil {
 		q.prev.next = q
 	} else {
@@ -293,11 +312,7 @@ func (s *stage) newPiece() *piece {
 	}
 	p := s.spare[n-1]
 	s.spare = s.spare[:n-1]
-	p.prev, p.next, p.lot, p.outs, p.out, p.err = nil, nil, nil, p.outs[:0], nil, nil
-	p.from, p.to, p.attempt, p.alone, p.past, p.flush, p.resume, p.open = 0, 0, 0, 0, past{}, plan.NoFlush, plan.Partial{}, plan.Partial{}
-	p.mark, p.done, p.doom, p.late, p.single, p.unsure, p.waits = false, false, false, false, false, false, false
-	p.held, p.gone, p.dropped, p.begun, p.round, p.stops = 0, p.gone[:0], 0, nil, plan.Round{}, nil
-	p.state.Store(home)
+	*p = piece{custody: custody{outs: p.outs[:0]}, answer: answer{gone: p.gone[:0]}}
 	return p
 }
 

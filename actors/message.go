@@ -7,45 +7,45 @@ import "github.com/asynkron/protoactor-go/actor"
 type (
 	// eos says that nothing comes any more. The items before it have all arrived.
 	eos struct {
-		letter
+		quiet
 		in     int  // which of the receiver's inputs
 		failed bool // there would have been more
 	}
 	// cancel goes upwards: the run has failed, and nobody wants more.
 	cancel struct {
-		letter
+		quiet
 		edge *edge // by which it came
 	}
 	// skip says to a merge with epochs of its own to end one.
 	skip struct {
-		letter
+		quiet
 		epoch int
 	}
 	// late is a stage's tick: pieces have been out for a while.
-	late struct{ letter }
+	late struct{ quiet }
 	// waited says that the first item held has waited as long as it may.
-	waited struct{ letter }
+	waited struct{ quiet }
 	// rung says that an alarm of the stage is due.
-	rung struct{ letter }
+	rung struct{ quiet }
 	// renew says to a stage that its workers are to be replaced together with those of another one.
 	renew struct {
-		letter
+		quiet
 		with string // that stage
 	}
 	// retire says to a worker to end its state, and comes back when it has.
 	retire struct {
-		letter
+		quiet
 		worker int
 		with   string     // as in renew
 		from   *actor.PID // set by the worker
 	}
 	// retry says to a source, or to a MergeFunc, that its worker may be replaced.
-	retry struct{ letter }
+	retry struct{ quiet }
 	// poke says to a source that there is something in the ring.
-	poke struct{ letter }
+	poke struct{ quiet }
 	// begin says to a source's worker to run.
 	begin struct {
-		letter
+		quiet
 		died error // written by the worker whose iterator has not returned
 	}
 )
@@ -54,12 +54,12 @@ type (
 // redeliveries.
 type control interface{ control() }
 
-// A letter is a message of ours. What is on its way when a run is stopped reaches nobody, and protoactor would start a
+// A quiet message is one of ours. What is on its way when a run is stopped reaches nobody, and protoactor would start a
 // goroutine that lives for a second to say so, a few times; the method keeps it from that.
-type letter struct{}
+type quiet struct{}
 
 // IgnoreDeadLetterLogging implements protoactor's interface of that name.
-func (letter) IgnoreDeadLetterLogging() {}
+func (quiet) IgnoreDeadLetterLogging() {}
 
 func (*cancel) control() {}
 func (*skip) control()   {}

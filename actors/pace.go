@@ -123,7 +123,7 @@ func (s *stage) choose() int {
 // hire adds a worker: late, so that a stage whose first worker keeps up never has a second.
 func (s *stage) hire() int {
 	i := len(s.workers)
-	h := hand{lives: 1}
+	h := workerState{lives: 1}
 	if s.spec.Streaming {
 		h.door = newDoor()
 	}
@@ -156,12 +156,11 @@ func (s *stage) pieceSize() int {
 
 func (s *stage) give(w int, p *piece) {
 	h := &s.workers[w]
-	if s.spec.Fork != nil && p.branches == nil {
+	p.loan = loan{worker: w, deaths: s.deaths, tick: s.ticks, fresh: h.depth == 0}
+	p.answer = answer{gone: p.gone[:0]}
+	if s.spec.Fork != nil {
 		p.branches = s.newBranches()
 	}
-	p.worker, p.out, p.err, p.died, p.late, p.tick = w, nil, nil, false, false, s.ticks
-	p.hung = false
-	p.fresh, p.deaths = h.depth == 0, s.deaths
 	p.state.Store(queued)
 	if p.items() > 1 || h.depth > 0 || !h.opened {
 		s.arm()
@@ -170,7 +169,7 @@ func (s *stage) give(w int, p *piece) {
 	s.cx.Send(h.pid, p)
 	if s.spec.Timeout > 0 && !s.looking {
 		s.looking = true
-		s.after(s.patience(), alarm{worker: noWorker})
+		s.after(s.patience(), s.look)
 	}
 }
 
@@ -179,10 +178,10 @@ func (s *stage) arm() {
 		return // with one worker there is nobody else to give it to
 	}
 	s.ticking = true
-	if s.timer == nil {
-		s.timer = time.AfterFunc(tickTime, func() { s.run.send(s.self, &late{}) })
+	if s.tickTimer == nil {
+		s.tickTimer = time.AfterFunc(tickTime, func() { s.run.send(s.self, &late{}) })
 	} else {
-		s.timer.Reset(tickTime)
+		s.tickTimer.Reset(tickTime)
 	}
 }
 

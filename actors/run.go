@@ -42,17 +42,17 @@ type Run struct {
 
 	stopRoot sync.Once
 
-	account    plan.Account
-	outputs    atomic.Int64
-	streams    atomic.Int64 // ends of the graph that have not been reached: the outlet's, and the sinks
-	stats      []*stageStats
-	taps       []*tap
-	tapOf      map[int]*tap // by stage
-	skips      map[int]bool // by stage: merges with epochs of their own that are the run's
-	outlet     *Outlet
-	spent      atomic.Bool // more items have failed than may
-	lastFailed atomic.Pointer[stages.ItemError]
-	scribes    []*actor.PID // by stage; nil: it has none. Immutable when the stages are there
+	account      plan.Account
+	outputs      atomic.Int64
+	streams      atomic.Int64 // ends of the graph that have not been reached: the outlet's, and the sinks
+	stats        []*stageStats
+	taps         []*tap
+	tapOf        map[int]*tap // by stage
+	skips        map[int]bool // by stage: merges with epochs of their own that are the run's
+	outlet       *Outlet
+	spent        atomic.Bool // more items have failed than may
+	lastFailed   atomic.Pointer[stages.ItemError]
+	letterActors []*actor.PID // by stage; nil: it has none. Immutable when the stages are there
 
 	live atomic.Int64 // goroutines of actors, those that have not been started included
 
@@ -255,7 +255,7 @@ func (a *root) Receive(c actor.Context) {
 // spawn makes the stages, consumers before their producers, which must know them.
 func (a *root) spawn(c actor.Context) {
 	r := a.run
-	a.spawnScribes(c)
+	a.spawnLetterActors(c)
 	consumer := map[plan.Port]*actor.PID{}
 	input := map[plan.Port]int{}
 	for i := len(r.graph.Stages) - 1; i >= 0; i-- {
@@ -275,7 +275,7 @@ func (a *root) spawn(c actor.Context) {
 		default:
 			make = func(box *mailbox) actor.Actor { return newStage(r, sp, box, a.edges[sp.In[0]], outs) }
 		}
-		pid, err := c.SpawnNamed(r.props(make), fmt.Sprintf("s%d", i))
+		pid, err := c.SpawnNamed(r.props(make), stageName(i))
 		if err != nil {
 			panic(err) // the name is ours alone
 		}
@@ -288,17 +288,17 @@ func (a *root) spawn(c actor.Context) {
 	}
 }
 
-// spawnScribes makes those who hand over dead letters.
-func (a *root) spawnScribes(c actor.Context) {
+// spawnLetterActors makes those who hand over dead letters.
+func (a *root) spawnLetterActors(c actor.Context) {
 	r := a.run
-	r.scribes = make([]*actor.PID, len(r.graph.Stages))
+	r.letterActors = make([]*actor.PID, len(r.graph.Stages))
 	for k, l := range r.cfg.Letters {
-		pid, err := c.SpawnNamed(r.props(func(box *mailbox) actor.Actor { return newScribe(r, box, l) }), fmt.Sprintf("d%d", k))
+		pid, err := c.SpawnNamed(r.props(func(box *mailbox) actor.Actor { return newLetterActor(r, box, l) }), fmt.Sprintf("d%d", k))
 		if err != nil {
 			panic(err) // the name is ours alone
 		}
 		for _, i := range l.Stages {
-			r.scribes[i] = pid
+			r.letterActors[i] = pid
 		}
 	}
 }
@@ -309,3 +309,11 @@ func (a *root) HandleFailure(_ *actor.ActorSystem, _ actor.Supervisor, child *ac
 	a.run.fail(nil, fmt.Errorf("actors: bug in %s: %v", child.Id, reason))
 	a.run.outlet.finish()
 }
+
+// pidOf is the address of a stage, which need not be there yet.
+func (r *Run) pidOf(stage int) *actor.PID {
+	return actor.NewPID(r.sys.Address(), r.name+"/"+stageName(stage))
+}
+
+// stageName is what the actor of a stage is called among those of its run.
+func stageName(stage int) string { return fmt.Sprintf("s%d", stage) }

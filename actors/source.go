@@ -56,14 +56,14 @@ type source struct {
 	feed  plan.Feed
 	win   window // of the ring
 
-	head    uint64 // position of the ring
-	epoch   int
-	index   int64
-	outbox  outbox
-	over    bool
-	ending  bool  // the end goes out when the outbox is empty
-	burying bool  // a letter is under way
-	failure error // the iterator has died for good
+	head        uint64 // position of the ring
+	epoch       int
+	index       int64
+	outbox      outbox
+	over        bool
+	ending      bool  // the end goes out when the outbox is empty
+	handingOver bool  // a letter is under way
+	failure     error // the iterator has died for good
 
 	record *restart.Record
 	died   int64 // where the iterator died last
@@ -95,7 +95,7 @@ func (s *source) Receive(c actor.Context) {
 		s.pull()
 	case *retry:
 		s.replace()
-	case *dead:
+	case *letterRequest:
 		s.handedOver(m)
 	case *edge:
 		m.pending.Store(false)
@@ -129,7 +129,7 @@ func (s *source) close() {
 // pull makes chunks of what is in the ring, as far as credit goes.
 func (s *source) pull() {
 	g := s.tap.gate
-	for !s.over && !s.burying {
+	for !s.over && !s.handingOver {
 		if s.outbox.flush(); !s.outbox.empty() {
 			g.Sated()
 			return
@@ -207,16 +207,16 @@ func (s *source) failed(err error, fatal bool) {
 	item := &stages.ItemError{Stage: s.spec.Name, Item: s.position(), Attempts: 1, Err: err}
 	s.index++
 	if s.spec.Policy.Letters != nil {
-		s.burying = true
-		s.outbox.cx.Send(s.run.scribes[s.spec.Index], &dead{from: s.outbox.cx.Self(), item: item})
+		s.handingOver = true
+		s.outbox.cx.Send(s.run.letterActors[s.spec.Index], &letterRequest{from: s.outbox.cx.Self(), item: item})
 		return
 	}
 	s.failedForGood(item, false)
 }
 
-// handedOver is told by the scribe that it has written a letter, or could not.
-func (s *source) handedOver(m *dead) {
-	s.burying = false
+// handedOver is told by the letter actor that it has written a letter, or could not.
+func (s *source) handedOver(m *letterRequest) {
+	s.handingOver = false
 	if s.over {
 		return
 	}

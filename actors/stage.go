@@ -41,12 +41,12 @@ type stage struct {
 	spare     []*piece
 	spareLots []*lot
 
-	workers []hand
-	service float64 // ns per item; 0: not known
-	ticks   int
-	ticking bool
-	timer   *time.Timer
-	sup     actor.Supervisor
+	workers   []workerState
+	service   float64 // ns per item; 0: not known
+	ticks     int
+	ticking   bool
+	tickTimer *time.Timer
+	sup       actor.Supervisor
 
 	limits    restart.Limits
 	record    *restart.Record // of the deaths of workers
@@ -73,8 +73,8 @@ type stage struct {
 	over          bool // the end has been sent
 }
 
-// A hand is what the stage knows of a worker.
-type hand struct {
+// A workerState is what the stage knows of a worker.
+type workerState struct {
 	pid   *actor.PID
 	depth int // pieces with it
 	door  *door
@@ -89,7 +89,7 @@ type hand struct {
 }
 
 // away reports whether nothing may be given to the worker.
-func (h *hand) away() bool { return h.resting || h.retiring }
+func (h *workerState) away() bool { return h.resting || h.retiring }
 
 func newStage(r *Run, s *plan.Stage, box *mailbox, in *edge, outs []outbox) *stage {
 	a := &stage{run: r, spec: s, stats: r.stats[s.Index], box: box, in: in, outs: outs, limits: s.Restart.Limits()}
@@ -113,13 +113,13 @@ func (s *stage) Receive(c actor.Context) {
 		s.win.weigh(m.Bytes(), m.Len())
 		s.take(m)
 	case *piece:
-		cause, died, w := m.err, m.died, m.worker
+		cause, died, w := m.Err, m.died, m.worker
 		if s.returned(m); died {
 			s.replaceWorker(w, cause)
 		}
 	case *rung:
 		s.ring()
-	case *dead:
+	case *letterRequest:
 		s.handedOver(m)
 	case *renew:
 		s.renew(m)
@@ -251,8 +251,8 @@ func (s *stage) close() {
 }
 
 func (s *stage) stopTimers() {
-	if s.timer != nil {
-		s.timer.Stop()
+	if s.tickTimer != nil {
+		s.tickTimer.Stop()
 	}
 	if s.holdTimer != nil {
 		s.holdTimer.Stop()

@@ -48,7 +48,7 @@ func (a *worker) Wanted() bool { return a.door.wanted.Load() }
 
 // A part is what a Streaming stage hands on of an item while it is worked on.
 type part struct {
-	letter
+	quiet
 	piece   *piece
 	out     plan.Chunk
 	reached int

@@ -20,20 +20,20 @@ func NewSystem(logger *slog.Logger) *System {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	logger = slog.New(quiet{logger.Handler()})
+	logger = slog.New(warnings{logger.Handler()})
 	return &System{sys: actor.NewActorSystem(
 		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return logger }),
 		// It would print whole payloads.
 		actor.WithDeadLetterRequestLogging(false))}
 }
 
-// quiet drops what protoactor says below Warn: each panic of a worker, among others, which is an event of ours.
-type quiet struct{ slog.Handler }
+// warnings drop what protoactor says below Warn: each panic of a worker, among others, which is an event of ours.
+type warnings struct{ slog.Handler }
 
-func (q quiet) Enabled(ctx context.Context, l slog.Level) bool {
+func (q warnings) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelWarn && q.Handler.Enabled(ctx, l)
 }
 
-func (q quiet) WithAttrs(a []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(a)} }
+func (q warnings) WithAttrs(a []slog.Attr) slog.Handler { return warnings{q.Handler.WithAttrs(a)} }
 
-func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.WithGroup(name)} }
+func (q warnings) WithGroup(name string) slog.Handler { return warnings{q.Handler.WithGroup(name)} }

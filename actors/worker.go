@@ -132,8 +132,7 @@ func (a *worker) do(p *piece) (mine bool) {
 		a.worked, a.made = w.Next-p.from, w.Out.Len()
 	}
 	p.busy = a.s.run.clock() - begun - a.waited
-	p.died, p.spoiled, p.unsure = false, false, false
-	p.blame(plan.Examine(w.Err, a.s.spec.Retry.If))
+	p.Verdict = plan.Examine(w.Err, a.s.spec.Retry.If)
 	a.report(p)
 	return true
 }
@@ -171,40 +170,29 @@ func (a *worker) open() {
 	a.kernel, a.work.Kernel = k, k
 }
 
-// blame writes into a piece what is known of an error of user code.
-func (p *piece) blame(what plan.Verdict) {
-	p.err, p.fatal, p.canceled, p.retryable = what.Err, what.Fatal, what.Canceled, what.Retryable
-}
-
 // rescue completes a piece that user code has not returned from.
 func (a *worker) rescue(p *piece, r any) {
 	w := &a.work
-	p.died, p.fatal, p.canceled, p.retryable, p.spoiled, p.unsure = true, false, false, true, false, false
+	p.died = true
 	if spoiled, ok := r.(*plan.Spoiled); ok {
 		p.spoiled = true
-		p.blame(plan.ExamineApart(spoiled.Err, a.s.spec.Retry.If))
+		p.Verdict = plan.ExamineApart(spoiled.Err, a.s.spec.Retry.If)
 		return
 	}
 	if open, ok := r.(*openError); ok {
-		p.blame(plan.ExamineApart(open.err, nil))
-		p.err = fmt.Errorf("open: %w", p.err)
+		p.Verdict = plan.ExamineApart(open.err, nil)
+		p.Err = fmt.Errorf("open: %w", p.Err)
 		return
 	}
 	e := panicked(a.s.spec, r)
-	p.err = e
+	p.Verdict = plan.Verdict{Err: e, Retryable: true}
 	switch {
 	case w.In == nil || w.Next >= w.To || w.Flushing || p.unopened: // no item's
 	case w.Unsure > w.Next+1:
-		p.unsure, p.alone = true, max(p.alone, w.Unsure)
+		p.unsure = w.Unsure
 	default:
 		e.Item = stages.IDOf(a.s.run.graph, w.In.Head().IDs.At(w.Next))
 	}
-}
-
-// panicked is the error of user code of s that has not returned, because of what recover has found.
-func panicked(s *plan.Stage, recovered any) *stages.PanicError {
-	value, stack := plan.Panicked(recovered)
-	return &stages.PanicError{Stage: s.Name, Value: value, Stack: stack}
 }
 
 // report writes the result into the piece, which then belongs to the stage again.
@@ -216,7 +204,7 @@ func (a *worker) report(p *piece) {
 		w.CloseErr = nil
 		a.s.run.closeFailed(a, err)
 	}
-	a.stalled = a.s.spec.OneByOne() && (p.err != nil || p.reached < p.to)
+	a.stalled = a.s.spec.OneByOne() && (p.Err != nil || p.reached < p.to)
 	a.s.run.settle(&a.tally)
 	a.piece = nil
 }

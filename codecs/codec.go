@@ -5,9 +5,9 @@ import (
 	"reflect"
 )
 
-// ErrNotEncodable says that a value of some type cannot cross a process boundary. Errors that wrap it name the path
-// to the offending part, as in "Config.Filter.Match: func(string) bool".
-var ErrNotEncodable = errors.New("codecs: type cannot cross a process boundary")
+// ErrNotEncodable says that values of some type cannot be encoded: to cross a process boundary, or to be kept as a dead
+// letter. Errors that wrap it name the path to the offending part, as in "Config.Filter.Match: func(string) bool".
+var ErrNotEncodable = errors.New("codecs: type cannot be encoded")
 
 // A Codec encodes values. Implementations must be safe for concurrent use, and must survive any input: a decoder that
 // panics or allocates out of proportion on bytes from a peer fails codectest.Run.

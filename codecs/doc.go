@@ -1,11 +1,12 @@
-// Package codecs turns the values of a pipeline into bytes and back, for the edges that cross a process boundary.
-// Most programs never import it: msgpack is the default, and plain structs, slices, maps and byte slices just work.
+// Package codecs turns the values of a pipeline into bytes and back, for the edges that cross a process boundary, and
+// for dead letters. Most programs never import it: msgpack is the default, and plain structs, slices, maps and byte slices
+// just work.
 //
 // # Usage
 //
-// A type that the default cannot carry, or not fast enough, has three ways out, in this order: implement
+// A type that the default cannot carry, or not fast enough, has two ways out, in this order: implement
 // encoding.BinaryAppender (or encoding.BinaryMarshaler) and encoding.BinaryUnmarshaler; implement [Bulk] when most of
-// it is one block of memory; write a [Codec] and give it to stages.Graph.Codec.
+// it is one block of memory. A pipeline's codec is msgpack: another [Codec] cannot be given to one yet.
 //
 // A [Type] is one Go type as a codec sees it. [Of] makes it where the type is still known statically, so that nothing
 // has to be registered and no type name travels.

@@ -16,7 +16,7 @@ func ExampleType_Check() {
 	}
 	fmt.Println(codecs.Of[Job]().Check(new(msgpack.Codec)))
 	// Output:
-	// codecs: type cannot cross a process boundary: Job.Done: chan bool
+	// codecs: type cannot be encoded: Job.Done: chan bool
 }
 
 func ExampleType_Shape() {

@@ -12,12 +12,15 @@ import (
 // down. The default codec writes the fields of a struct by position, so two programs understand each other exactly if
 // their shapes are equal; the fingerprint of a graph contains them. Names of types are no part of it, except
 // for types that encode themselves.
-func (t Type) Shape() string {
-	if t.rtype == nil {
+func (t Type) Shape() string { return ShapeOf(t.rtype) }
+
+// ShapeOf is Type.Shape of a type that is known only now; "" for nil.
+func ShapeOf(t reflect.Type) string {
+	if t == nil {
 		return ""
 	}
 	s := shaper{seen: map[reflect.Type]int{}}
-	s.write(t.rtype)
+	s.write(t)
 	return s.String()
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/weirflow/weir/internal/plan"
@@ -38,7 +39,12 @@ type Letter struct {
 	Time     time.Time // when it had failed for good, by the wall clock
 	Errors   []string  // the chain, outermost first
 	Codec    string    // of Payload; "" if there is none
-	Payload  []byte    // the stage's input; for a source, nothing
+	// Shape says of what type Payload is: codecs.Type.Shape of the stage's input; of one longer than 500 bytes the
+	// beginning, and a checksum. supervisor.Replay refuses a letter of another shape than the stage's input has by then, since
+	// the default codec writes fields by position: it would put values into the wrong ones. "" is not compared: so say
+	// letters that are made by hand, and those that older versions have written.
+	Shape   string
+	Payload []byte // the stage's input; for a source, nothing
 }
 
 // LetterOf returns the letter of an item of g that has failed for good: the one at at of input, or that of a source, without
@@ -51,12 +57,38 @@ func LetterOf(g *plan.Graph, failed *ItemError, input plan.Chunk, at int) (Lette
 		return l, nil
 	}
 	l.Codec = g.Codec.Name()
+	if i := slices.IndexFunc(g.Stages, func(s *plan.Stage) bool { return s.Name == failed.Stage }); i >= 0 {
+		l.Shape = letterShape(g.Input(g.Stages[i]))
+	}
 	var err error
 	if l.Payload, err = input.Encode(g.Codec, nil, at); err != nil {
 		return Letter{}, fmt.Errorf("item %v cannot be encoded: %w", l.Item, err)
 	}
 	return l, nil
 }
+
+// CheckLetters says of which stages of g the input cannot become a dead letter, although their policy makes it one: each is
+// a *DefinitionError, and wraps codecs.ErrNotEncodable. For the packages of this module.
+func CheckLetters(g *plan.Graph) (err error) {
+	for _, s := range g.Stages {
+		if s.Policy.Letters == nil || len(s.In) == 0 {
+			continue
+		}
+		if cannot := g.Codec.Check(g.Input(s)); cannot != nil {
+			fault := &DefinitionError{g.Name, s.Name, s.File, s.Line, fmt.Sprintf("its input cannot be a dead letter: %v", cannot)}
+			err = errors.Join(err, caused{fault, cannot})
+		}
+	}
+	return err
+}
+
+// caused is a fault that has a cause.
+type caused struct {
+	*DefinitionError
+	cause error
+}
+
+func (e caused) Unwrap() []error { return []error{e.DefinitionError, e.cause} }
 
 // mostErrors bounds the chain that is told of one item: errors are user code, and may unwrap to themselves.
 const mostErrors = 100

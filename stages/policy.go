@@ -52,7 +52,8 @@ type Fraction float64
 func Fail() Policy { return Policy{} }
 
 // Skip drops the item, counts it as failed and reports it (supervisor.ItemFailed), as long as the budget of this
-// stage lasts. The failure that exceeds it ends the run with ErrBudget and that item's error. Skip(0) is Fail.
+// stage lasts. The failure that exceeds it ends the run with ErrBudget and that item's error. Skip(0) is Fail;
+// Skip(Fraction(1)) tolerates any number.
 func Skip[B Budget](max B) Policy {
 	switch max := any(max).(type) {
 	case Fraction:
@@ -65,9 +66,9 @@ func Skip[B Budget](max B) Policy {
 
 // DeadLetter is Skip, with the item handed to sink first, the one that exceeds the budget included. It counts as handed
 // over when the sink's Write and Sync have returned, and only then as failed. A sink that fails ends the run: nothing is
-// dropped. The stage's input must be of a type that can be encoded (codecs.ErrNotEncodable): Deploy checks it. An error
-// marked [Fatal] ends the run, as ever, and is not handed over. When the run ends, for whatever reason, the sink may hold a
-// few letters more than have been counted: those that were under way.
+// dropped. The stage's input must be of a type that can be encoded (codecs.ErrNotEncodable; package codecs/msgpack says
+// which can): Deploy checks it. An error marked [Fatal] ends the run, as ever, and is not handed over. When the run ends, for
+// whatever reason, the sink may hold a few letters more than have been counted: those that were under way.
 func DeadLetter[B Budget](sink LetterSink, max B) Policy {
 	p := Skip(max)
 	p.letters, p.sink = true, sink

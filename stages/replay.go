@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"io"
 	"iter"
 	"reflect"
 	"strconv"
@@ -44,12 +45,14 @@ type replay struct {
 type seen struct {
 	count int64
 	hash  maphash.Hash
+	shape string // of the stage's input
 }
 
 // add notes a letter. What it looks like the second time is compared with that.
 func (s *seen) add(l *Letter) {
 	s.count++
 	maphash.WriteComparable(&s.hash, l.Codec)
+	maphash.WriteComparable(&s.hash, l.Shape)
 	maphash.WriteComparable(&s.hash, l.Item)
 	maphash.WriteComparable(&s.hash, len(l.Payload))
 	s.hash.Write(l.Payload)
@@ -61,22 +64,22 @@ const mostRefused = 8
 // survey goes through the letters, and refuses those that cannot be run: the first of each kind is told.
 func survey(ctx context.Context, g *plan.Graph, letters iter.Seq2[Letter, error]) (*replay, error) {
 	r := &replay{letters: letters, seed: maphash.MakeSeed(), of: map[string]*seen{}, names: map[string]bool{}}
-	stages := map[string]*plan.Stage{}
+	stages, shapes := map[string]*plan.Stage{}, map[string]string{}
 	for _, s := range g.Stages {
-		r.names[s.Name], stages[s.Name] = true, s
+		r.names[s.Name], stages[s.Name], shapes[s.Name] = true, s, letterShape(g.Input(s))
 	}
 	var refused []error
 	told := map[string]bool{}
 	n := 0
-	for l, err := range letters {
+	for l, err := range whole(letters) {
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case err != nil:
-			return nil, errors.Join(append(refused, fmt.Errorf("stages: replay: behind %d letters: %w", n, err))...)
+			return nil, errors.Join(append(refused, fmt.Errorf("stages: replay: letter %d: %w", n+1, err))...)
 		}
 		n++
-		if why := unfit(g, stages[l.Stage], &l); why != "" {
+		if why := unfit(g, stages[l.Stage], &l, shapes[l.Stage]); why != "" {
 			why = fmt.Sprintf("which failed in stage %q: %s", l.Stage, why)
 			if told[why] {
 				continue
@@ -91,7 +94,7 @@ func survey(ctx context.Context, g *plan.Graph, letters iter.Seq2[Letter, error]
 		}
 		s := r.of[l.Stage]
 		if s == nil {
-			s = &seen{}
+			s = &seen{shape: shapes[l.Stage]}
 			s.hash.SetSeed(r.seed)
 			r.of[l.Stage] = s
 		}
@@ -100,8 +103,26 @@ func survey(ctx context.Context, g *plan.Graph, letters iter.Seq2[Letter, error]
 	return r, errors.Join(refused...)
 }
 
-// unfit says why a letter, of stage s, cannot be run; nothing if it can.
-func unfit(g *plan.Graph, s *plan.Stage, l *Letter) string {
+// whole yields the letters but for one that is cut short at their end: its program died while it wrote it, and never took it
+// as handed over.
+func whole(letters iter.Seq2[Letter, error]) iter.Seq2[Letter, error] {
+	return func(yield func(Letter, error) bool) {
+		var cut error // maybe the last
+		for l, err := range letters {
+			if cut != nil && !yield(Letter{}, cut) {
+				return
+			}
+			if cut = nil; errors.Is(err, io.ErrUnexpectedEOF) {
+				cut = err
+			} else if !yield(l, err) {
+				return
+			}
+		}
+	}
+}
+
+// unfit says why a letter, of stage s, cannot be run; nothing if it can. shape is that of the stage's input.
+func unfit(g *plan.Graph, s *plan.Stage, l *Letter, shape string) string {
 	switch {
 	case l.Pipeline != g.Name && l.Pipeline != "": // one made by hand may leave it out
 		return fmt.Sprintf("it is one of pipeline %q, not of %q", l.Pipeline, g.Name)
@@ -114,7 +135,7 @@ func unfit(g *plan.Graph, s *plan.Stage, l *Letter) string {
 	case l.Codec != g.Codec.Name():
 		return fmt.Sprintf("its codec is %q, and that of the pipeline is %q", l.Codec, g.Codec.Name())
 	}
-	return ""
+	return reshaped(l.Shape, shape)
 }
 
 // workplaces names the stages that can have letters.
@@ -169,8 +190,10 @@ func decodeLetters[T any](ctx context.Context, g *Graph, stage string, skip int6
 	want := r.of[stage]
 	var got seen
 	got.hash.SetSeed(r.seed)
-	for l, err := range r.letters {
+	n := 0 // of all stages
+	for l, err := range whole(r.letters) {
 		var v T
+		n++
 		switch {
 		case ctx.Err() != nil:
 			return // nobody wants more
@@ -181,9 +204,15 @@ func decodeLetters[T any](ctx context.Context, g *Graph, stage string, skip int6
 			continue
 		}
 		if got.add(&l); got.count > skip {
-			if err = g.codec.Decode(l.Payload, &v); err != nil {
+			if other := reshaped(l.Shape, want.shape); other != "" {
+				err = errors.New(other)
+			} else {
+				err = g.codec.Decode(l.Payload, &v)
+			}
+			if err != nil {
 				var none T // half a value helps nobody
-				v, err = none, fmt.Errorf("letter of item %v, which failed in stage %q: %w", l.Item, stage, err)
+				v, err = none, fmt.Errorf("letter %d, of item %v, which failed in stage %q, cannot be decoded: %w; "+
+					"leave it out of the sequence to go on without it", n, l.Item, stage, err)
 			}
 			if !yield(v, err) {
 				return

@@ -22,7 +22,8 @@ import (
 //
 // Errors, all joined: those of the definition (*stages.DefinitionError), of the configuration, of the placement
 // (*PlacementError), and the cause of ctx's end if it has ended; then those of the options; then, also joined, those of dead
-// letters: a stage whose input cannot be encoded (codecs.ErrNotEncodable), a sink that cannot be opened.
+// letters: a stage whose input cannot be encoded (a *stages.DefinitionError that wraps codecs.ErrNotEncodable), a sink that
+// cannot be opened.
 func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out], at Placement, opts ...DeployOption) (*Run[Out], error) {
 	if s == nil {
 		return nil, errors.New("supervisor: no Supervisor: make one with New or Main")

@@ -14,7 +14,7 @@ import (
 // openLetters opens the dead-letter sinks of a graph, each once, whatever the number of stages that name it. If one cannot
 // be opened, or the input of such a stage cannot be encoded, none is left open.
 func openLetters(ctx context.Context, g *plan.Graph) (all []actors.Letters, err error) {
-	if err := encodable(g); err != nil {
+	if err := stages.CheckLetters(g); err != nil {
 		return nil, err
 	}
 	var sinks []any
@@ -27,9 +27,9 @@ func openLetters(ctx context.Context, g *plan.Graph) (all []actors.Letters, err 
 			all[k].Stages = append(all[k].Stages, i)
 			continue
 		}
-		w, failed := openSink(ctx, s.Policy.Letters.(stages.LetterSink))
+		w, failed := openSink(ctx, s)
 		if failed != nil {
-			err = errors.Join(err, fmt.Errorf("supervisor: stage %q: its dead-letter sink cannot be opened: %w", s.Name, failed))
+			err = errors.Join(err, sinkFault(g, s, "cannot be opened", failed))
 			continue
 		}
 		sinks, all = append(sinks, s.Policy.Letters), append(all, actors.Letters{Stages: []int{i}, To: w})
@@ -38,30 +38,40 @@ func openLetters(ctx context.Context, g *plan.Graph) (all []actors.Letters, err 
 		return all, nil
 	}
 	for _, l := range all {
-		err = errors.Join(err, l.To.Close())
+		s := g.Stages[l.Stages[0]]
+		if failed := shielded(s, l.To.Close); failed != nil {
+			err = errors.Join(err, sinkFault(g, s, "cannot be closed", failed))
+		}
 	}
 	return nil, err
 }
 
-// encodable checks that what becomes a dead letter can be written down.
-func encodable(g *plan.Graph) (err error) {
-	for _, cannot := range g.CheckLetters() {
-		err = errors.Join(err, fmt.Errorf("supervisor: %w", cannot))
-	}
-	return err
+// sinkFault is what went wrong with the sink of a stage: it says where that is declared, as a DefinitionError does.
+func sinkFault(g *plan.Graph, s *plan.Stage, what string, err error) error {
+	at := &stages.DefinitionError{Pipeline: g.Name, Stage: s.Name, File: s.File, Line: s.Line, Reason: "its dead-letter sink " + what}
+	return fmt.Errorf("%v: %w", at, err)
 }
 
-// openSink shields Deploy from a sink that panics.
-func openSink(ctx context.Context, sink stages.LetterSink) (w stages.LetterWriter, err error) {
+func openSink(ctx context.Context, s *plan.Stage) (w stages.LetterWriter, err error) {
+	err = shielded(s, func() error {
+		var failed error
+		if w, failed = s.Policy.Letters.(stages.LetterSink).OpenLetters(ctx); failed == nil && w == nil {
+			failed = errors.New("it has no writer: nil")
+		}
+		return failed
+	})
+	return w, err
+}
+
+// shielded calls the sink of a stage, and returns a panic there as an error.
+func shielded(s *plan.Stage, call func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			w, err = nil, fmt.Errorf("panic: %v", r)
+			value, stack := plan.Panicked(r)
+			err = &stages.PanicError{Stage: s.Name, Value: value, Stack: stack}
 		}
 	}()
-	if w, err = sink.OpenLetters(ctx); err == nil && w == nil {
-		err = errors.New("it has no writer: nil")
-	}
-	return w, err
+	return call()
 }
 
 // indexOf finds a sink that is equal to s. Some cannot be compared: then it is another one.

@@ -21,15 +21,19 @@ type deployment struct {
 // letters (an item that fails again is a letter again), hooks, statistics.
 //
 // Deploy goes through the letters first, and refuses those that cannot be run: of another pipeline (one without a name is
-// taken to be p), of a stage that p lacks, of a source or a merge, in another codec than the pipeline's, and those of a
-// stage between a RouteBatch and its Rejoin, since the other parts of the batch are gone. An error in the sequence is one of
-// Deploy. With any error nothing runs. The end of ctx ends this, between two letters.
+// taken to be p), of a stage that p lacks, of a source or a merge, in another codec than the pipeline's, of another shape than
+// the stage's input has now (Letter.Shape), and those of a stage between a RouteBatch and its Rejoin, since the other parts of
+// the batch are gone. It names the letters by their number in the sequence, from 1. An error in the sequence is one of Deploy.
+// With any error nothing runs. The end of ctx ends this, between two letters.
+//
+// But an error that wraps io.ErrUnexpectedEOF, and is the last that the sequence yields, is passed over: so deadletter.Read
+// ends if the program died while it wrote a letter. That one was never handed over, and its item not counted as failed.
 //
 // While the run goes on, the sequence is gone through once more for each stage that has letters, by several goroutines at
 // once: so a million letters take no memory, and letters must yield the same ones each time. Those that have been added
 // at its end since, maybe by this very run, are left alone. If some are missing, or others, or the sequence has an error
-// now, the run fails, though what came before has been run; so it does with a letter that does not decode. The memory of a
-// Payload may be used again for the next letter.
+// now, the run fails, though what came before has been run; so it does with a letter that does not decode, which it names by
+// its number: to go on without it, leave it out of the sequence. The memory of a Payload may be used again for the next letter.
 //
 // An item that is replayed has a new identity. The letters of stage "parse" are the items of a source "parse: letters",
 // counted from 0 in the order of the sequence; a merge "parse: with letters" lets them in, as they come, among the items

@@ -3,6 +3,8 @@ package supervisor_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"iter"
 	"runtime"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/weirflow/weir/codecs"
 	"github.com/weirflow/weir/codecs/msgpack"
 	"github.com/weirflow/weir/stages"
 	"github.com/weirflow/weir/supervisor"
@@ -39,7 +42,7 @@ func TestDeployRefusesLettersThatCannotBeRun(t *testing.T) {
 		{"all at once", post(lettersOf("a", 1), lettersOf("b", 1)), []string{`stage "a"`, `stage "b"`}},
 		{"behind an error", func(yield func(stages.Letter, error) bool) {
 			_ = yield(three[0], nil) && yield(stages.Letter{}, errPost)
-		}, []string{"behind 1 letters: the post is late"}},
+		}, []string{"letter 2: the post is late"}},
 		{"nil", nil, []string{"nil"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -100,13 +103,91 @@ func TestAFaultyPipelineIsNotReplayed(t *testing.T) {
 func TestALetterThatDoesNotDecodeFailsTheRun(t *testing.T) {
 	for name, payload := range map[string][]byte{"nothing": nil, "half": {0x92, 1}, "another type": lettersOf("x", "text")[0].Payload} {
 		letters := but(lettersOf("hundred", 1, 2, 3), 1, func(l *stages.Letter) { l.Payload = payload })
-		_, _, err := replay(t, steps(t), post(letters))
+		_, _, err := replay(t, steps(t), post(lettersOf("ten", 1, 2, 3), letters)) // numbered as they lie in the sequence
 		item, ok := errors.AsType[*stages.ItemError](err)
-		if !ok || item.Stage != "hundred: letters" || item.Item.Index != 1 || !strings.Contains(err.Error(), `letter of item ints/0/1, which failed in stage "hundred"`) {
+		if !ok || item.Stage != "hundred: letters" || item.Item.Index != 1 || !strings.Contains(err.Error(), `letter 5, of item ints/0/1, which failed in stage "hundred", cannot be decoded: `) {
 			t.Errorf("%s: got %v", name, err)
 		}
 		if !errors.Is(err, msgpack.ErrMalformed) && !errors.Is(err, msgpack.ErrMismatch) {
 			t.Errorf("%s: got %v", name, err)
+		}
+		if !strings.HasSuffix(err.Error(), "leave it out of the sequence to go on without it") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// What lies in a letter is written by position: read as a type of another shape, it would be in the wrong fields.
+func TestLettersOfAnotherShapeAreRefused(t *testing.T) {
+	type item struct {
+		Text, Path string
+		N          int
+	}
+	p := define(func(g *stages.Graph) stages.Stream[item] {
+		items := stages.Source(g, "items", stages.FromSlice[item](nil))
+		return stages.Map(items, "work", func(_ context.Context, v item) (item, error) { return v, nil })
+	})
+	type before struct {
+		Path, Text string
+		N          int
+	}
+	letters := lettersOf("work", before{"a.txt", "hello", 7}, before{"b.txt", "hi", 8}, before{"c.txt", "ho", 9})
+	for i := range letters[:2] {
+		letters[i].Shape = codecs.Of[before]().Shape()
+	}
+	_, _, err := replay(t, p, post(but(letters, 0, func(l *stages.Letter) { l.Shape = codecs.Of[item]().Shape() })))
+	want := `stages: replay: letter 2, of item ints/0/1, which failed in stage "work": ` +
+		`the stage's input has changed since: field 1 was "Path string", and is "Text string"`
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	// The second time, too: nothing of it is decoded.
+	passes := 0
+	got, _, err := replay(t, p, func(yield func(stages.Letter, error) bool) {
+		passes++
+		for _, l := range letters {
+			if passes == 1 {
+				l.Shape = ""
+			}
+			if !yield(l, nil) {
+				return
+			}
+		}
+	})
+	if len(got) != 0 || err == nil || !strings.Contains(err.Error(), "letter 1") || !strings.Contains(err.Error(), `field 1 was "Path string"`) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	// Who clears the shape knows what he does.
+	got, _, err = replay(t, p, post(letters[2:]))
+	if err != nil || len(got) != 1 || got[0] != (item{"c.txt", "ho", 9}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+// A letter that was being written when its program died was never handed over. Anything behind it is.
+func TestALastLetterThatIsCutShortIsPassedOver(t *testing.T) {
+	cut := fmt.Errorf("cut short: %w", io.ErrUnexpectedEOF)
+	three := lettersOf("spell", 1, 2, 3)
+	for name, c := range map[string]struct {
+		behind int // so many letters is the error
+		want   string
+	}{
+		"at the end":    {3, ""},
+		"in the middle": {2, "letter 3: cut short"},
+		"at the start":  {0, "letter 1: cut short"},
+	} {
+		got, _, err := replay(t, steps(t), func(yield func(stages.Letter, error) bool) {
+			for i := range 4 {
+				if i == c.behind && !yield(stages.Letter{}, cut) {
+					return
+				}
+				if i < 3 && !yield(three[i], nil) {
+					return
+				}
+			}
+		})
+		if c.want == "" && (err != nil || len(got) != 3) || c.want != "" && (!errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: got %v, %v", name, got, err)
 		}
 	}
 }

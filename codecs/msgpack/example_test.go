@@ -33,7 +33,7 @@ func ExampleCodec_Check() {
 	}
 	fmt.Println(codecs.Of[Config]().Check(new(msgpack.Codec)))
 	// Output:
-	// codecs: type cannot cross a process boundary: Config.Filter.Match: func(string) bool
+	// codecs: type cannot be encoded: Config.Filter.Match: func(string) bool
 }
 
 // Five bytes that promise an array of 268 million.

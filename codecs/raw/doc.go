@@ -2,8 +2,8 @@
 //
 // # Usage
 //
-// It is for graphs in which every edge that crosses a process boundary carries []byte, string, or a type defined as
-// one of them: encoded images, lines of a file, messages of a queue. Give it to stages.Graph.Codec.
+// It carries []byte, string, and types defined as one of them: encoded images, lines of a file, messages of a queue.
+// Pipelines do not use it: their codec is msgpack, and cannot be chosen yet.
 //
 // # Concurrency
 //

@@ -80,5 +80,5 @@ func ExampleCodec() {
 	// Output:
 	// a line of a file <nil>
 	// <nil>
-	// codecs: type cannot cross a process boundary: []string: raw carries []byte and string only
+	// codecs: type cannot be encoded: []string: raw carries []byte and string only
 }

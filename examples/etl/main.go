@@ -1,9 +1,12 @@
 // Command etl loads files of JSON lines into a table. It reads, checks and inserts at the same time, counts what it reads
 // by city on the way, and tolerates some broken lines, which it names, and keeps if it is told where.
 //
-//	go run ./examples/etl                        # loads files that it makes up
-//	go run ./examples/etl -dir logs -bad bad.jsonl  # loads *.jsonl below a folder, and keeps broken lines
-//	go run ./examples/etl -again bad.jsonl          # loads those lines, once parse can read them
+//	go run ./examples/etl                             # loads files that it makes up
+//	go run ./examples/etl -dir logs -bad bad.letters  # loads *.jsonl below a folder, and keeps broken lines
+//	go run ./examples/etl -again bad.letters          # loads those lines, once parse can read them
+//
+// The first Ctrl-C ends it behind the files that have been listed, which are all of a few: the items of the source are files, so
+// that is what is finished. A second one kills it.
 package main
 
 import (
@@ -25,20 +28,25 @@ import (
 func main() {
 	sup := supervisor.Main(etl)
 	dir := flag.String("dir", "", "folder with *.jsonl `files`; empty makes some up")
-	bad := flag.String("bad", "", "`file` to keep broken lines in")
+	bad := flag.String("bad", "", "`file` to keep broken lines in, as bad.letters")
 	again := flag.String("again", "", "`file` with broken lines to be loaded instead of a folder")
 	flag.Parse()
-	interrupt, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer cancel()
-	if err := command(interrupt, sup, paths{*dir, *bad, *again}, os.Stdout); err != nil {
+	if err := command(interrupted(), sup, paths{*dir, *bad, *again}, os.Stdout); err != nil {
 		log.Fatal(err)
 	}
+}
+
+// interrupted returns a context that the first Ctrl-C ends. A second one does what it always does.
+func interrupted() context.Context {
+	ctx, again := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, again)
+	return ctx
 }
 
 // Paths are what the flags say.
 type paths struct{ dir, bad, again string }
 
-// command loads what it is told to. When interrupt ends, what was read is still loaded.
+// command loads what it is told to. When interrupt ends, the files that were listed by then are still loaded.
 func command(interrupt context.Context, sup *supervisor.Supervisor, from paths, w io.Writer) error {
 	if from.dir == "" && from.again == "" {
 		made, err := os.MkdirTemp("", "etl")
@@ -56,6 +64,8 @@ func command(interrupt context.Context, sup *supervisor.Supervisor, from paths, 
 	if from.again != "" {
 		cfg.Dir = "." // which nobody looks into
 		opts = append(opts, supervisor.Replay(deadletter.Read(from.again)))
+	} else if cfg.reads(cfg.Bad) {
+		return fmt.Errorf("-bad %s: the next run would load its letters as data: call it .letters, or put it elsewhere", cfg.Bad)
 	}
 	stats, err := load(interrupt, sup, cfg, opts...)
 	if err != nil {
@@ -72,7 +82,7 @@ func load(interrupt context.Context, sup *supervisor.Supervisor, cfg Config, opt
 		return supervisor.Stats{}, err
 	}
 	defer run.Stop()
-	defer context.AfterFunc(interrupt, run.Drain)() // finish what was read, then end
+	defer context.AfterFunc(interrupt, run.Drain)() // finish what the source has yielded, then end
 
 	for _, err := range run.Items(ctx) {
 		if err != nil {

@@ -164,3 +164,28 @@ func TestBrokenLinesAreKeptAndCanBeLoadedAgain(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// What a run has kept of its lines is not to be a line of the next one.
+func TestAPlaceForBrokenLinesThatWouldBeLoadedIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(writeFiles(dir, 1, 100), os.Mkdir(filepath.Join(dir, "below"), 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	sup := supervisor.New(supervisor.Config{})
+	for bad, want := range map[string]bool{
+		"bad.letters":                           true,
+		"bad.jsonl":                             false,
+		"below/bad.jsonl":                       false,
+		filepath.Join(dir, "bad.jsonl"):         false,
+		filepath.Join(t.TempDir(), "bad.jsonl"): true,
+	} {
+		err := command(t.Context(), sup, paths{dir: ".", bad: bad}, io.Discard)
+		if refused := err != nil && strings.Contains(err.Error(), "would load its letters as data"); refused == want || want && err != nil {
+			t.Errorf("%s: got %v", bad, err)
+		}
+		if _, err := os.Stat(bad); !want && err == nil {
+			t.Errorf("%s was made", bad)
+		}
+	}
+}

@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/weirflow/weir/stages"
@@ -31,6 +33,29 @@ func (c Config) onBadLine() stages.AnyOption {
 	return stages.OnError(stages.DeadLetter(deadletter.File(c.Bad), most))
 }
 
+// data is how files are called that are loaded.
+const data = "*.jsonl"
+
+// reads reports whether a file at path would be loaded.
+func (c Config) reads(path string) bool {
+	if called, _ := filepath.Match(data, filepath.Base(path)); !called {
+		return false
+	}
+	dir, err1 := resolved(c.Dir)
+	parent, err2 := resolved(filepath.Dir(path))
+	below, err3 := filepath.Rel(dir, parent)
+	return errors.Join(err1, err2, err3) == nil && filepath.IsLocal(below) // with an error, opening it has one as well
+}
+
+// resolved returns the path of a folder without symbolic links.
+func resolved(dir string) (string, error) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(dir)
+}
+
 // A Row is what a line has to say.
 type Row struct {
 	ID    int64
@@ -40,7 +65,7 @@ type Row struct {
 
 // The pipeline's items are the numbers of rows that were new to the table.
 var etl = stages.Define("etl", func(g *stages.Graph, cfg Config) stages.Stream[int] {
-	files := stages.Source(g, "files", stages.FromFiles(cfg.Dir, "*.jsonl"))
+	files := stages.Source(g, "files", stages.FromFiles(cfg.Dir, data))
 	lines := stages.FlatMap(files, "lines", readLines, stages.Mailbox(2), stages.Streaming)
 	rows := stages.Map(lines, "parse", parse, stages.Mailbox(4), cfg.onBadLine())
 

@@ -40,7 +40,8 @@ func lists() house.Lists {
 			"stages/stagetest/thread.go":  "a function under test may end its goroutine, which must not be the test's",
 			"supervisor/task.go":          "a background task runs beside the run that it belongs to",
 			"supervisor/herald.go":        "the herald tells events to a listener that may be slow",
-			"actors/hooks.go":             "hooks around stages are user code, which no actor may run",
+			"actors/hooks.go":             "hooks around stages run before the first actor has something to do and after the last one has ended",
+			"actors/usercode.go":          "hooks around stages and dead-letter sinks are user code, which may end its goroutine",
 		},
 		// "file function": helpers that are called from inside bubbles only; "file": programs that measure real time.
 		Sleeps: map[string]string{

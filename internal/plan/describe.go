@@ -119,8 +119,12 @@ func (g *Graph) details(s *Stage, h Held) (d []string) {
 		d = append(d, fmt.Sprintf("%d outputs per input at most", r))
 	}
 	say(h.Results > 0, "%s outputs wait at most", number(h.Results))
-	say(s.Policy.Count > 0, "skips %d", s.Policy.Count)
-	say(s.Policy.Fraction > 0, "skips %v%%", trim(100*s.Policy.Fraction))
+	failed := "skips"
+	if s.Policy.Letters != nil {
+		failed = "dead letters for"
+	}
+	say(s.Policy.Count > 0 || s.Policy.Letters != nil && s.Policy.Fraction == 0, "%s %d", failed, s.Policy.Count)
+	say(s.Policy.Fraction > 0, "%s %v%%", failed, trim(100*s.Policy.Fraction))
 	return d
 }
 

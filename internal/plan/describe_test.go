@@ -72,3 +72,20 @@ func TestManyInputsAreCutShort(t *testing.T) {
 		t.Errorf("got %s", s)
 	}
 }
+
+func TestWhatBecomesOfFailedItemsIsShown(t *testing.T) {
+	for want, policy := range map[string]Policy{
+		"skips 5":                {Count: 5},
+		"skips 1%":               {Fraction: 0.01},
+		"dead letters for 10000": {Count: 10_000, Letters: "a sink"},
+		"dead letters for 0":     {Letters: "a sink"},
+		"dead letters for 12.5%": {Fraction: 0.125, Letters: "a sink"},
+	} {
+		if s := chain(Stage{}, Stage{Mailbox: 1, MaxOutputs: 1, Policy: policy}).Describe(nil); !strings.Contains(s, "  "+want+"\n") {
+			t.Errorf("got %s, want %s", s, want)
+		}
+	}
+	if s := chain(Stage{}, Stage{Mailbox: 1, MaxOutputs: 1}).Describe(nil); strings.Contains(s, "skips") || strings.Contains(s, "letters") {
+		t.Errorf("got %s", s)
+	}
+}

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -142,17 +141,10 @@ type Restart struct {
 	Together             []int // stages of which the workers are replaced, too
 }
 
-// CheckLetters says of which stages the input cannot become a dead letter, although their Policy makes it one.
-func (g *Graph) CheckLetters() (errs []error) {
-	for _, s := range g.Stages {
-		if s.Policy.Letters == nil {
-			continue
-		}
-		for _, p := range s.In {
-			if err := g.Codec.Check(g.Stages[p.Stage].Item); err != nil {
-				errs = append(errs, fmt.Errorf("stage %q: its input cannot be a dead letter: %w", s.Name, err))
-			}
-		}
+// Input is the type of what s works on; nil for a source. All inputs of a merge are of one type.
+func (g *Graph) Input(s *Stage) reflect.Type {
+	if len(s.In) == 0 {
+		return nil
 	}
-	return errs
+	return g.Stages[s.In[0].Stage].Item
 }

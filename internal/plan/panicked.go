@@ -50,6 +50,7 @@ func userStack() string {
 			b.Reset()
 		case !inside, strings.HasPrefix(f.Function, "runtime."):
 		case strings.HasPrefix(f.Function, module+"actors."), strings.HasPrefix(f.Function, module+"supervisor.(*run).runTask"),
+			strings.HasPrefix(f.Function, module+"supervisor.openSink"), f.Function == module+"supervisor.shielded",
 			strings.HasPrefix(f.Function, module+"stages/stagetest.(*thread)."): // nothing else calls user code
 			return b.String()
 		default:

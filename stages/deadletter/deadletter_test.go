@@ -26,7 +26,8 @@ func formats(t *testing.T, test func(t *testing.T, name string)) {
 func letter(n int) stages.Letter {
 	return stages.Letter{
 		Pipeline: "thumbnails", Stage: "decode", Item: stages.ID{Source: "list", Epoch: 1, Index: int64(n), Path: ".3"}, Attempts: 3,
-		Time: time.Date(2026, 11, 21, 8, 0, n, 7, time.UTC), Errors: []string{"decode: bad", "bad"}, Codec: "msgpack", Payload: []byte{0, 1, '\n', 255},
+		Time: time.Date(2026, 11, 21, 8, 0, n, 7, time.UTC), Errors: []string{"decode: bad", "bad"}, Codec: "msgpack", Shape: "{Path string; N int}",
+		Payload: []byte{0, 1, '\n', 255},
 	}
 }
 
@@ -41,7 +42,7 @@ func odd() []stages.Letter {
 		letter(0),
 		{Payload: []byte{}, Errors: []string{}},
 		{Payload: all, Errors: []string{string(all), "", "\xff", "\ufffd", "\u2028<>&\"\\\n\x00", strings.Repeat("x", 70_000)}},
-		{Pipeline: "\xfe", Stage: "\xfd", Codec: "\xfc", Item: stages.ID{Source: "\xfb", Path: "\xfa", Epoch: -1, Index: -1 << 63}, Attempts: -1},
+		{Pipeline: "\xfe", Stage: "\xfd", Codec: "\xfc", Shape: "\xf9", Item: stages.ID{Source: "\xfb", Path: "\xfa", Epoch: -1, Index: -1 << 63}, Attempts: -1},
 		{Item: stages.ID{Index: 1<<63 - 1}, Attempts: 1<<31 - 1, Payload: make([]byte, 300_000)},
 		{Payload: []byte("{\"letter\":1,}\n\x94\xa7letter1")},
 	}

@@ -8,13 +8,22 @@
 //		...
 //	}
 //
-// A file has one line of JSON per letter: each begins with {"letter":1, where 1 is the version of the form. Text that is
+// A file has one line of JSON per letter: each begins with {"letter":2, where 2 is the version of the form. Text that is
 // not UTF-8, as a file's name may be, stands there as {"base64":"..."}. Files may be joined with cat and filtered with
 // grep or jq; empty lines are passed over, and what else is no letter is damage. If the name ends in .msgpack, a letter is
-// a frame instead, with checksums and without base64: a msgpack array of "letter1", two numbers and the letter's bytes.
+// a frame instead, with checksums and without base64: a msgpack array of "letter2", two numbers and the letter's bytes.
+// Letters of version 1 are read as well, and may stand in the same file; they have no shape.
 //
 // All of a letter comes back as it was, nil and empty slices apart, but for the location of its Time: that is UTC, the
 // same instant to the nanosecond. A letter takes at most 1 GiB in the file; with a larger one Write fails.
+//
+// A letter outlives changes of the program, but its payload is one value of the type that the stage's input had: fields by
+// position, without names. Letter.Shape says which, and supervisor.Replay compares it. A letter survives that types are
+// renamed or moved to another package, get methods, comments or struct tags, or are defined as another type of the same kind
+// (type Name string). It does not survive that a field of a struct is added, removed, renamed, moved or given another kind
+// (int64 for int, *T for T), nor that a type which encodes itself is renamed, moved or begins to do so; and what such a type
+// makes of bytes that an older version of it has written is its own affair. Letters that do not survive are decoded as the
+// old type, and given to Replay with the payload of a new value: see docs/failure-handling.md.
 //
 // # Concurrency
 //

@@ -14,10 +14,12 @@ import (
 	"github.com/weirflow/weir/stages"
 )
 
-// linesVersion stands first in each line, and lineMark is how a line of ours begins.
+// linesVersion stands first in each line, and lineMark is how a line of ours begins. Version 1, which is read as well, had no
+// shape.
 const (
-	linesVersion = 1
-	lineMark     = `{"letter":1,`
+	linesVersion = 2
+	lineMark     = `{"letter":2,`
+	lineMark1    = `{"letter":1,`
 )
 
 var (
@@ -39,6 +41,7 @@ type line struct {
 	Time     stamp  `json:"time"`
 	Errors   []text `json:"errors"`
 	Codec    text   `json:"codec"`
+	Shape    text   `json:"shape"`
 	Payload  []byte `json:"payload"`
 }
 
@@ -53,7 +56,7 @@ func (f lines) append(dst []byte, l stages.Letter) ([]byte, error) {
 	out := line{
 		Letter: linesVersion, Pipeline: text(l.Pipeline), Stage: text(l.Stage),
 		Item:     itemID{text(l.Item.Source), l.Item.Epoch, l.Item.Index, text(l.Item.Path)},
-		Attempts: l.Attempts, Time: stamp(l.Time), Errors: convert[text](l.Errors), Codec: text(l.Codec), Payload: l.Payload,
+		Attempts: l.Attempts, Time: stamp(l.Time), Errors: convert[text](l.Errors), Codec: text(l.Codec), Shape: text(l.Shape), Payload: l.Payload,
 	}
 	b := bytes.NewBuffer(dst)
 	if err := plainJSON(b, out); err != nil {
@@ -138,13 +141,13 @@ func parseLine(b []byte) (stages.Letter, error) {
 	if err := strictJSON(b, &in); err != nil {
 		return stages.Letter{}, fmt.Errorf("not a dead letter: %w", err)
 	}
-	if in.Letter != linesVersion {
-		return stages.Letter{}, fmt.Errorf("not a dead letter of version %d", linesVersion)
+	if in.Letter < 1 || in.Letter > linesVersion {
+		return stages.Letter{}, fmt.Errorf("not a dead letter of version 1 to %d", linesVersion)
 	}
 	return stages.Letter{
 		Pipeline: string(in.Pipeline), Stage: string(in.Stage),
 		Item:     stages.ID{Source: string(in.Item.Source), Epoch: in.Item.Epoch, Index: in.Item.Index, Path: string(in.Item.Path)},
-		Attempts: in.Attempts, Time: time.Time(in.Time), Errors: convert[string](in.Errors), Codec: string(in.Codec), Payload: in.Payload,
+		Attempts: in.Attempts, Time: time.Time(in.Time), Errors: convert[string](in.Errors), Codec: string(in.Codec), Shape: string(in.Shape), Payload: in.Payload,
 	}, nil
 }
 
@@ -163,13 +166,19 @@ func lastLine(b []byte, alone bool) (l stages.Letter, wholeBytes int, err error)
 	if len(bytes.TrimSpace(b)) == 0 && !alone {
 		return l, len(b), nil
 	}
-	if len(written) > 0 && (bytes.HasPrefix(written, []byte(lineMark)) || bytes.HasPrefix([]byte(lineMark), written)) {
+	if len(written) > 0 && (begins(written, lineMark) || begins(written, lineMark1)) {
 		var whole json.RawMessage
 		if json.NewDecoder(bytes.NewReader(written)).Decode(&whole) == io.ErrUnexpectedEOF {
 			return l, 0, errCut
 		}
 	}
 	return l, 0, err
+}
+
+// begins reports whether b begins with mark, or is the beginning of it.
+func begins(b []byte, mark string) bool {
+	n := min(len(b), len(mark))
+	return string(b[:n]) == mark[:n]
 }
 
 func (f lines) end(ctx context.Context, r io.ReaderAt, size int64) (end int64, missing string, err error) {

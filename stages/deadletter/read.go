@@ -14,7 +14,8 @@ import (
 // ranged over again. A loop ends with the letters that were there when it began: one that tries them again may write those
 // that fail again to the same file.
 //
-// A last letter cut short is an error wrapping io.ErrUnexpectedEOF, after all whole letters. Other damage is an error that
+// A last letter cut short is an error wrapping io.ErrUnexpectedEOF, after all whole letters; supervisor.Replay passes over it,
+// since it was never handed over. Other damage is an error that
 // names the line, or in msgpack the offset; the loop may go on behind it, and meets the letters that follow, unless the head
 // of a msgpack letter is damaged. An error of the system, such as one that wraps fs.ErrNotExist, is the last. With every
 // error comes the zero Letter.

@@ -328,7 +328,7 @@ func TestAnInputThatCannotBeALetterIsRefused(t *testing.T) {
 			return stages.Map(in, "f", func(context.Context, func()) (int, error) { return 0, nil }, stages.OnError(stages.DeadLetter(noSink{t}, 1)))
 		}, func() {})
 	}()
-	if len(r.errors) != 1 || !strings.HasPrefix(r.errors[0], `the definition is refused: stage "f": its input cannot be a dead letter`) || !strings.Contains(r.errors[0], codecs.ErrNotEncodable.Error()) {
+	if len(r.errors) != 1 || !strings.HasPrefix(r.errors[0], `the definition is refused: failure_test.go:`) || !strings.Contains(r.errors[0], `stage "f": its input cannot be a dead letter: `) || !strings.Contains(r.errors[0], codecs.ErrNotEncodable.Error()) {
 		t.Errorf("got %q", r.errors)
 	}
 }

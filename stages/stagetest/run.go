@@ -1,7 +1,6 @@
 package stagetest
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/weirflow/weir/internal/plan"
@@ -59,7 +58,7 @@ func define[In, Out any](t testing.TB, build func(*stages.Graph, stages.Stream[I
 	if err := p.Err(); err != nil {
 		t.Fatalf("the definition is refused: %v", err)
 	}
-	if err := errors.Join(p.Plan().CheckLetters()...); err != nil {
+	if err := stages.CheckLetters(p.Plan()); err != nil {
 		t.Fatalf("the definition is refused: %v", err)
 	}
 	return p.Plan()

@@ -6,37 +6,16 @@ import (
 	"slices"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"github.com/weirflow/weir/internal/plan"
-	"github.com/weirflow/weir/internal/weak"
 	"github.com/weirflow/weir/stages"
 )
 
-// Care: items are tried again, or fail for good. What becomes of the workers is in revive.go.
-
-// HandleFailure is protoactor's door for supervision; it runs in the stage's goroutine. The piece of the dead
-// incarnation comes as message: it is in the ledger, and complete up to the item that cost the worker.
-//
-// Failures come in the system lane, and would overtake what the worker has sent before it died. So the piece goes to
-// the end of the lane in which workers answer, and its worker is replaced when it comes out there.
-func (s *stage) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, _ *actor.PID, _ *actor.RestartStatistics, reason, message any) {
-	s.sup = sup
-	p, _ := message.(*piece)
-	if p == nil {
-		// Not user code: the worker's own handling of a message has failed.
-		s.run.fail(s.spec, fmt.Errorf("stage %q: bug in a worker: %v", s.spec.Name, reason))
-		s.abort() // the child stays as it is until the run stops: a second Stop would be a dead letter
-		return
-	}
-	s.cx.Send(s.self, p)
-}
+// Items fail: they are tried again, or fail for good. What becomes of the workers is in restart.go.
 
 // judge decides what becomes of the item at which a piece has failed, or of its flush.
 func (s *stage) judge(p *piece) {
-	err := p.err
-	p.err = nil
-	if s.ctx.Err() != nil && p.canceled {
+	err := p.Err
+	if s.ctx.Err() != nil && p.Canceled {
 		s.lost = append(s.lost, p) // the function was told to end: this says nothing about the item
 		return
 	}
@@ -44,18 +23,19 @@ func (s *stage) judge(p *piece) {
 	case err == plan.ErrDropped:
 		s.dropItem(p)
 		return
-	case p.unopened && p.fatal:
+	case p.unopened && p.Fatal:
 		s.doom(p, fmt.Errorf("stage %q: %w", s.spec.Name, err))
 		return
 	}
 	if p.died && !p.spoiled {
-		if again := s.mourn(p, err); !again {
+		if again := s.countDeath(p, err); !again {
 			s.giveUp(p)
 			return
 		}
 	}
 	switch {
-	case p.unopened, p.unsure: // where it is not known which item it was, the next worker takes them one by one
+	case p.unopened, p.unsure > 0:
+		p.alone = max(p.alone, p.unsure) // it is not known which item it was: the next worker takes them one by one
 		s.lost = append(s.lost, p)
 	case p.flushing:
 		s.judgeFlush(p, err)
@@ -66,7 +46,7 @@ func (s *stage) judge(p *piece) {
 
 func (s *stage) judgeFlush(p *piece, err error) {
 	if s.flushFails++; p.died && s.flushFails < plan.MaxAttempts {
-		s.again(p, s.pause(s.flushFails, true))
+		s.retryAfter(p, s.pause(s.flushFails, true))
 		return
 	}
 	s.doom(p, fmt.Errorf("stage %q: flush: %w", s.spec.Name, err))
@@ -74,20 +54,19 @@ func (s *stage) judgeFlush(p *piece, err error) {
 
 func (s *stage) judgeItem(p *piece, err error) {
 	p.attempt++
-	if s.run.weak == weak.NoCustody && p.died {
-		s.pass(p)
+	if s.noCustody(p) {
 		return
 	}
-	if p.retryable && p.attempt < s.spec.Retry.Most() {
+	if p.Retryable && p.attempt < s.spec.Retry.Most() {
 		pause := s.pause(p.attempt, p.died && !p.spoiled)
 		s.stats.retries.Add(1)
 		s.run.event(Retried{Stage: s.spec.Name, Item: s.itemID(p), Attempt: p.attempt, Err: err, Retry: pause})
-		s.again(p, pause)
+		s.retryAfter(p, pause)
 		return
 	}
 	item := &stages.ItemError{Stage: s.spec.Name, Item: s.itemID(p), Attempts: p.attempt, Err: err}
-	if s.spec.Policy.Letters != nil && !p.fatal {
-		s.bury(p, item)
+	if s.spec.Policy.Letters != nil && !p.Fatal {
+		s.handOver(p, item)
 		return
 	}
 	s.failedForGood(p, item, false)
@@ -98,8 +77,8 @@ func (s *stage) pause(failed int, panicked bool) time.Duration {
 	return s.spec.Retry.Pause(failed, panicked, rand.Float64())
 }
 
-// again hands a piece out again, after a pause. In a stage with several workers, what lies behind its item does not wait.
-func (s *stage) again(p *piece, pause time.Duration) {
+// retryAfter hands a piece out again, after a pause. In a stage with several workers, what lies behind its item does not wait.
+func (s *stage) retryAfter(p *piece, pause time.Duration) {
 	if pause <= 0 {
 		s.lost = slices.Insert(s.lost, 0, p) // others may wait for it
 		return
@@ -108,7 +87,7 @@ func (s *stage) again(p *piece, pause time.Duration) {
 	s.win.widen() // what waits behind it in order is not slow
 	p.waits = true
 	s.asleep++
-	s.after(pause, alarm{piece: p})
+	s.after(pause, func() { s.wake(p) })
 }
 
 // wake ends the pause of a piece.
@@ -136,7 +115,7 @@ func (s *stage) failedForGood(p *piece, item *stages.ItemError, letter bool) {
 	s.settle(p, plan.Failed)
 	err := s.run.failedForGood(s.spec, item, letter, p.replays > 0)
 	switch {
-	case p.fatal:
+	case p.Fatal:
 		err = item
 	case err == nil && p.hung && s.tooManyHang():
 		err = s.allHang(item)
@@ -204,14 +183,4 @@ func (s *stage) doomAt(p *piece) {
 	if !s.spec.Ordered {
 		s.abort()
 	}
-}
-
-// giveUp fails the run at p, because too many workers have died. Those that are left may finish what comes before.
-func (s *stage) giveUp(p *piece) {
-	if s.gaveUp {
-		s.doomAt(p)
-		return
-	}
-	s.gaveUp = true
-	s.doom(p, stages.RestartErrorOf(s.spec.Name, s.record))
 }

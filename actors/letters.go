@@ -16,21 +16,22 @@ type Letters struct {
 	To     stages.LetterWriter
 }
 
-// A scribe hands dead letters over, for one or several stages. Writing takes its time and is user code, so it is an actor of
-// its own. What comes in while it writes is synced in one go.
-type scribe struct {
+// A letterActor hands dead letters over, for one or several stages. Writing takes its time and is user code, so it is an
+// actor of its own. What comes in while it writes is synced in one go.
+type letterActor struct {
 	run *Run
 	box *mailbox
 	of  *plan.Stage // the first that it writes for, which stands for it in errors
 	to  stages.LetterWriter
 
-	written []*dead // not synced
-	broken  error   // nothing is written any more
+	written []*letterRequest // not synced
+	broken  error            // nothing is written any more
 }
 
-// A dead is an item that is to be handed over, and comes back when it has been. It keeps its place in its stage until then.
-type dead struct {
-	letter
+// A letterRequest is an item that is to be handed over, and comes back when it has been. It keeps its place in its stage
+// until then.
+type letterRequest struct {
+	quiet
 	from   *actor.PID
 	item   *stages.ItemError
 	chunk  plan.Chunk // nil: there is nothing but the error
@@ -39,18 +40,18 @@ type dead struct {
 	stored error // nil: it has been
 }
 
-// seal says that all that has been written before is to be synced.
-type seal struct{ letter }
+// syncLetters says that all that has been written before is to be synced.
+type syncLetters struct{ quiet }
 
-func (*dead) control() {}
+func (*letterRequest) control() {}
 
-func newScribe(r *Run, box *mailbox, l Letters) *scribe {
-	return &scribe{run: r, box: box, of: r.graph.Stages[l.Stages[0]], to: l.To}
+func newLetterActor(r *Run, box *mailbox, l Letters) *letterActor {
+	return &letterActor{run: r, box: box, of: r.graph.Stages[l.Stages[0]], to: l.To}
 }
 
-func (a *scribe) Receive(c actor.Context) {
+func (a *letterActor) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
-	case *dead:
+	case *letterRequest:
 		told := true
 		if told, m.stored = a.guard(func(ctx context.Context) error { return a.write(ctx, m) }); !told {
 			return
@@ -60,9 +61,9 @@ func (a *scribe) Receive(c actor.Context) {
 			return
 		}
 		if a.written = append(a.written, m); len(a.written) == 1 {
-			c.Send(c.Self(), &seal{}) // behind what has come by now
+			c.Send(c.Self(), &syncLetters{}) // behind what has come by now
 		}
-	case *seal:
+	case *syncLetters:
 		told, err := a.guard(func(context.Context) error { return sinkFailed(a.to.Sync()) })
 		for _, d := range a.written {
 			if d.stored = err; told {
@@ -82,7 +83,7 @@ func (a *scribe) Receive(c actor.Context) {
 
 // guard calls user code, which must not fail: once it has, nothing is tried any more. It returns false if that was told to end
 // because the run is being stopped, which says nothing: the items stay in flight.
-func (a *scribe) guard(f func(context.Context) error) (told bool, err error) {
+func (a *letterActor) guard(f func(context.Context) error) (told bool, err error) {
 	if a.broken == nil {
 		canceled, err := a.run.aside(a.run.ctx, a.of, f)
 		if canceled && a.run.ctx.Err() != nil {
@@ -101,7 +102,7 @@ func sinkFailed(err error) error {
 }
 
 // write hands one letter to the writer.
-func (a *scribe) write(ctx context.Context, d *dead) error {
+func (a *letterActor) write(ctx context.Context, d *letterRequest) error {
 	l, err := stages.LetterOf(a.run.graph, d.item, d.chunk, d.at)
 	if err != nil {
 		return err
@@ -109,17 +110,17 @@ func (a *scribe) write(ctx context.Context, d *dead) error {
 	return sinkFailed(a.to.Write(ctx, l))
 }
 
-// bury sends the item at which a piece stands to the scribe.
-func (s *stage) bury(p *piece, item *stages.ItemError) {
+// handOver sends the item at which a piece stands to the letter actor.
+func (s *stage) handOver(p *piece, item *stages.ItemError) {
 	if p.items() > 1 { // what lies behind it does not wait
 		s.lost = append(s.lost, s.split(p, 1))
 	}
 	p.waits = true
-	s.cx.Send(s.run.scribes[s.spec.Index], &dead{from: s.self, item: item, chunk: p.lot.chunk, at: p.from, piece: p})
+	s.cx.Send(s.run.letterActors[s.spec.Index], &letterRequest{from: s.self, item: item, chunk: p.lot.chunk, at: p.from, piece: p})
 }
 
-// handedOver is told by the scribe that it has written a letter, or could not.
-func (s *stage) handedOver(m *dead) {
+// handedOver is told by the letter actor that it has written a letter, or could not.
+func (s *stage) handedOver(m *letterRequest) {
 	if s.aborted || s.over {
 		return
 	}
@@ -143,6 +144,6 @@ func (s *stage) handedOver(m *dead) {
 }
 
 // undelivered is why the run fails with an item that the sink has not taken.
-func undelivered(m *dead) error {
+func undelivered(m *letterRequest) error {
 	return fmt.Errorf("stage %q: %w; so the item is not handed over: %w", m.item.Stage, m.stored, m.item)
 }
