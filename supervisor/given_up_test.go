@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,7 +106,7 @@ func TestTimesThatAreTooLongAreForEver(t *testing.T) {
 		}
 		return nil
 	}
-	opens := 0
+	var opens atomic.Int32
 	for name, c := range map[string]struct {
 		cfg   supervisor.Config
 		f     func(ctx context.Context, v int) error
@@ -118,7 +119,7 @@ func TestTimesThatAreTooLongAreForEver(t *testing.T) {
 		"a drain":               {supervisor.Config{DrainWithin: ever}, noHarm, nil, false, nil},
 		"a pause":               {supervisor.Config{}, fails, nil, true, stages.Retry{First: ever}},
 		"a rest": {supervisor.Config{}, noHarm, func() error {
-			if opens++; opens < 4 { // two workers may fail together
+			if opens.Add(1) < 4 { // two workers may fail together
 				return errBad
 			}
 			return nil
@@ -221,7 +222,8 @@ func TestTheBudgetOfARunCountsItemsOfSources(t *testing.T) {
 		"flatmap": func(g *stages.Graph) stages.Stream[int] {
 			three := stages.FlatMap(stages.Source(g, "ints", ints(100)), "three", func(_ context.Context, v int) iter.Seq2[int, error] {
 				return func(yield func(int, error) bool) {
-					_ = yield(v, nil) && yield(v, nil) && yield(v, nil)
+					for i := 0; i < 3 && yield(v, nil); i++ {
+					}
 				}
 			})
 			return stages.Map(three, "f", bad, skip, stages.Mailbox(4))
