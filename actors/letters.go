@@ -52,8 +52,8 @@ func newLetterActor(r *Run, box *mailbox, l Letters) *letterActor {
 func (a *letterActor) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *letterRequest:
-		told := true
-		if told, m.stored = a.guard(func(ctx context.Context) error { return a.write(ctx, m) }); !told {
+		var told bool
+		if told, m.stored = a.write(m); !told {
 			return
 		}
 		if m.stored != nil {
@@ -64,7 +64,7 @@ func (a *letterActor) Receive(c actor.Context) {
 			c.Send(c.Self(), &syncLetters{}) // behind what has come by now
 		}
 	case *syncLetters:
-		told, err := a.guard(func(context.Context) error { return sinkFailed(a.to.Sync()) })
+		told, err := a.sink(func(context.Context) error { return a.to.Sync() })
 		for _, d := range a.written {
 			if d.stored = err; told {
 				c.Send(d.from, d)
@@ -94,20 +94,28 @@ func (a *letterActor) guard(f func(context.Context) error) (told bool, err error
 	return true, a.broken
 }
 
-func sinkFailed(err error) error {
-	if err == nil {
-		return nil
+// sink is guard for what the sink does.
+func (a *letterActor) sink(f func(context.Context) error) (told bool, err error) {
+	if a.broken != nil {
+		return true, a.broken
 	}
-	return fmt.Errorf("its dead-letter sink failed: %w", err)
+	if told, err = a.guard(f); err != nil {
+		a.broken = fmt.Errorf("its dead-letter sink failed: %w", err)
+	}
+	return told, a.broken
 }
 
 // write hands one letter to the writer.
-func (a *letterActor) write(ctx context.Context, d *letterRequest) error {
-	l, err := stages.LetterOf(a.run.graph, d.item, d.chunk, d.at)
-	if err != nil {
+func (a *letterActor) write(d *letterRequest) (told bool, err error) {
+	var l stages.Letter
+	told, err = a.guard(func(context.Context) (err error) {
+		l, err = stages.LetterOf(a.run.graph, d.item, d.chunk, d.at)
 		return err
+	})
+	if !told || err != nil {
+		return told, err
 	}
-	return sinkFailed(a.to.Write(ctx, l))
+	return a.sink(func(ctx context.Context) error { return a.to.Write(ctx, l) })
 }
 
 // handOver sends the item at which a piece stands to the letter actor.
