@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Alarms are what a stage has to do at some time: an item is to be tried again, a worker to be replaced, somebody to look
-// whether a function hangs. There is one timer for all of them, and none where there are none. The tick has its own: it is
+// Alarms are what a stage has to do at some time: an item is to be tried again, a worker to be replaced, what has been held
+// for MaxWait to be flushed, somebody to look whether a function hangs. There is one timer for all of them, and none where there are none. The tick has its own: it is
 // set for every burst of pieces, at no look at the clock, and mostly before anything is due.
 type alarms struct {
 	q     []alarm // in order of time

@@ -3,14 +3,10 @@ package actors
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/weirflow/weir/internal/plan"
-	"github.com/weirflow/weir/internal/restart"
-	"github.com/weirflow/weir/stages"
 )
 
 // A choice is what the worker of a MergeFunc gets: chunks to choose from. The same choice is the message there and back.
@@ -30,11 +26,7 @@ func (*choice) control() {}
 type byValue struct {
 	picks
 	choice *choice // what it has been asked; nil: nothing
-	worker *actor.PID
-	sup    actor.Supervisor
-	record *restart.Record
-	lives  int
-	timer  *time.Timer // before the worker is replaced; nil: there was no need of one
+	worker soloWorker
 }
 
 func (*byValue) newEpoch() {} // the function knows only what is at hand
@@ -54,17 +46,17 @@ func (v *byValue) step(credit int) (bool, int) {
 			return false, i
 		}
 	}
-	if v.worker == nil {
+	if v.worker.pid == nil {
 		pid, err := m.cx.SpawnNamed(m.run.props(func(box *mailbox) actor.Actor {
 			return &picker{m: m, box: box, chooser: m.mix.Open()}
 		}), "w0")
 		if err != nil {
 			panic(err) // the name is ours alone
 		}
-		v.worker = pid
+		v.worker.pid = pid
 	}
 	v.choice, m.asked = ch, true
-	m.cx.Send(v.worker, ch)
+	m.cx.Send(v.worker.pid, ch)
 	return true, -1
 }
 
@@ -78,7 +70,7 @@ func (v *byValue) chosen(ch *choice) {
 	d := m.spec.Pool.Get(len(ch.order))
 	v.order = append(v.order[:0], ch.order...)
 	if v.gather(d) {
-		v.record.Progress()
+		v.worker.record.Progress()
 	}
 	switch {
 	case m.over || ch.err == nil:
@@ -92,42 +84,30 @@ func (v *byValue) chosen(ch *choice) {
 // replaceWorker replaces the worker, which has died: at once, or after a pause, in which nobody is asked.
 func (v *byValue) replaceWorker(err error) {
 	m := v.m
-	pause, again := v.record.Died(m.run.clock(), err, false, rand.Float64())
-	if !again {
-		m.run.fail(m.spec, stages.RestartErrorOf(m.spec.Name, v.record))
+	pause, failure := v.worker.died(err)
+	switch {
+	case failure != nil:
 		m.end(true)
-		return
+	case pause == 0:
+		v.worker.replace()
+	default:
+		m.asked = true
+		v.worker.rest(m.self, pause)
 	}
-	v.lives++
-	m.stats.restarts.Add(1)
-	m.run.event(Restarted{Stage: m.spec.Name, Lives: v.lives, Err: err, Retry: pause})
-	if pause == 0 {
-		v.sup.RestartChildren(v.worker)
-		return
-	}
-	m.asked = true
-	v.timer = time.AfterFunc(pause, func() { m.run.send(m.self, &retry{}) })
 }
 
 // revive ends the pause.
 func (v *byValue) revive() {
 	if m := v.m; !m.over {
 		m.asked = false
-		v.sup.RestartChildren(v.worker)
-	}
-}
-
-// close ends the pause for good.
-func (v *byValue) close() {
-	if v.timer != nil {
-		v.timer.Stop()
+		v.worker.replace()
 	}
 }
 
 // HandleFailure hears that the worker has died. It answers in the order of its messages, as that of a stage.
 func (m *mixer) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, _ *actor.PID, _ *actor.RestartStatistics, reason, message any) {
 	v := m.way.(*byValue) // nobody else has a worker
-	v.sup = sup
+	v.worker.sup = sup
 	ch, _ := message.(*choice)
 	if ch == nil || m.over {
 		if !m.over {
@@ -154,7 +134,7 @@ func (a *picker) Receive(c actor.Context) {
 		a.choose(ch)
 		c.Send(c.Parent(), ch)
 	case *actor.Started:
-		life := a.m.way.(*byValue).lives
+		life := a.m.way.(*byValue).worker.lives
 		var ctx context.Context
 		ctx, a.cancel = context.WithCancel(a.m.run.ctx)
 		a.ctx = a.m.run.label(ctx, a.m.spec.Name, 0, life)

@@ -187,11 +187,7 @@ func (s *stage) watchHeld() {
 	}
 	s.holding = true
 	wait := s.spec.MaxWait - (s.run.clock() - s.kept.front().since)
-	if s.holdTimer == nil {
-		s.holdTimer = time.AfterFunc(wait, func() { s.run.send(s.self, &waited{}) })
-	} else {
-		s.holdTimer.Reset(wait)
-	}
+	s.after(max(wait, 0), s.waitedFor)
 }
 
 // waitedFor flushes what has been held for MaxWait.

@@ -201,16 +201,16 @@ func TestOneFlushIsEnough(t *testing.T) {
 	k.s.kept.front().since = time.Hour
 	k.s.waitedFor()
 	k.s.watchHeld()
-	if k.s.holdTimer != nil || len(k.s.lost) != 1 {
-		t.Fatalf("%d flushes, and a timer: %t", len(k.s.lost), k.s.holdTimer != nil)
+	if k.s.alarms.timer != nil || len(k.s.lost) != 1 {
+		t.Fatalf("%d flushes, and a timer: %t", len(k.s.lost), k.s.alarms.timer != nil)
 	}
 	k.s.flushed(k.s.lost[0])
 	k.s.kept.front().since = 3 * time.Hour // the rest is of now
 	k.s.watchHeld()
-	if k.s.holdTimer == nil {
+	if k.s.alarms.timer == nil {
 		t.Error("nobody looks after what is still held")
 	}
-	k.s.holdTimer.Stop()
+	k.s.alarms.stop()
 }
 
 // BenchmarkKeep is what a piece of 100 items costs the ledger whose items are let go of as a batch lets go of them, or one

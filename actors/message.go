@@ -23,8 +23,6 @@ type (
 	}
 	// late is a stage's tick: pieces have been out for a while.
 	late struct{ quiet }
-	// waited says that the first item held has waited as long as it may.
-	waited struct{ quiet }
 	// rung says that an alarm of the stage is due.
 	rung struct{ quiet }
 	// renew says to a stage that its workers are to be replaced together with those of another one.
@@ -64,7 +62,6 @@ func (quiet) IgnoreDeadLetterLogging() {}
 func (*cancel) control() {}
 func (*skip) control()   {}
 func (*late) control()   {}
-func (*waited) control() {}
 func (*rung) control()   {}
 func (*renew) control()  {}
 func (*retire) control() {}

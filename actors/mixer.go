@@ -96,7 +96,7 @@ func (m *mixer) Receive(c actor.Context) {
 	case *actor.Stopping:
 		m.over = true
 		if v, ok := m.way.(*byValue); ok {
-			v.close()
+			v.worker.stop()
 		}
 		return
 	case *actor.Stopped:

@@ -103,9 +103,7 @@ func (s *stage) reclaim(w int, cause error) {
 		s.after(h.rest, func() { s.workers[w].resting = false })
 	}
 	h.rest = 0
-	for _, i := range s.spec.Restart.Together {
-		s.run.send(s.run.pidOf(i), &renew{with: s.spec.Name})
-	}
+	s.run.renewTogether(s.spec)
 }
 
 // opened is told by every piece that comes back from a worker that has been opened.

@@ -3,14 +3,12 @@ package actors
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/weirflow/weir/internal/plan"
-	"github.com/weirflow/weir/internal/restart"
 	"github.com/weirflow/weir/stages"
 )
 
@@ -65,21 +63,17 @@ type source struct {
 	handingOver bool  // a letter is under way
 	failure     error // the iterator has died for good
 
-	record *restart.Record
-	died   int64 // where the iterator died last
-	lives  int
-	sup    actor.Supervisor
-	child  *actor.PID
-	waits  bool          // the iterator is to be replaced
-	at     time.Duration // when
-	timer  *time.Timer   // nil: there was no need of one
+	worker soloWorker    // the iterator
+	diedAt int64         // where it died last
+	dead   bool          // it is to be replaced
+	due    time.Duration // when
 }
 
 // maxTake is the largest chunk that a source makes: half of the largest window.
 const maxTake = 512
 
 func newSource(r *Run, s *plan.Stage, box *mailbox, t *tap, out outbox) *source {
-	a := &source{run: r, spec: s, stats: r.stats[s.Index], box: box, tap: t, outbox: out, died: -1, lives: 1, record: restart.New(s.Restart.Limits())}
+	a := &source{run: r, spec: s, stats: r.stats[s.Index], box: box, tap: t, outbox: out, diedAt: -1, worker: newSoloWorker(r, s)}
 	a.outbox.left = func(int) {}
 	a.feed = s.Feed()
 	a.win = newWindow(s.RingWindow(), r.clock)
@@ -109,6 +103,7 @@ func (s *source) Receive(c actor.Context) {
 		if err != nil {
 			panic(err) // the name is ours alone
 		}
+		s.worker.pid = pid
 		s.run.iterators = append(s.run.iterators, pid)
 	case *actor.Stopping:
 		s.close()
@@ -119,9 +114,7 @@ func (s *source) Receive(c actor.Context) {
 
 func (s *source) close() {
 	s.over = true
-	if s.timer != nil {
-		s.timer.Stop()
-	}
+	s.worker.stop()
 	s.tap.gate.Shut()
 	s.tap.cancel()
 }
@@ -251,47 +244,38 @@ func (s *source) position() stages.ID {
 
 // HandleFailure replaces the worker of an iterator that has panicked: at once, or after a pause. The feed knows where it
 // was.
-func (s *source) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, message any) {
+func (s *source) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, _ *actor.PID, _ *actor.RestartStatistics, _, message any) {
 	m, _ := message.(*begin)
 	if m == nil || s.over {
 		return // it stays as it is until the run stops: a second Stop would be a dead letter
 	}
-	if at := s.tap.gate.Passed(); at != s.died {
-		s.record.Progress()
-		s.died = at
+	if at := s.tap.gate.Passed(); at != s.diedAt {
+		s.worker.record.Progress()
+		s.diedAt = at
 	}
-	pause, again := s.record.Died(s.run.clock(), m.died, false, rand.Float64())
-	if !again {
-		s.failure = stages.RestartErrorOf(s.spec.Name, s.record)
-		s.run.fail(s.spec, s.failure)
+	s.worker.sup = sup
+	pause, failure := s.worker.died(m.died)
+	if failure != nil {
+		s.failure = failure
 		s.pull()
 		return
 	}
-	s.lives++
-	s.stats.restarts.Add(1)
-	s.run.event(Restarted{Stage: s.spec.Name, Lives: s.lives, Err: m.died, Retry: pause})
-	for _, i := range s.spec.Restart.Together {
-		s.run.send(s.run.pidOf(i), &renew{with: s.spec.Name})
-	}
-	s.sup, s.child, s.waits, s.at = sup, child, true, s.run.clock()+pause
+	s.run.renewTogether(s.spec)
+	s.dead, s.due = true, s.run.clock()+pause
 	if pause > 0 {
-		self := s.outbox.cx.Self()
-		s.timer = time.AfterFunc(pause, func() { s.run.send(self, &retry{}) })
+		s.worker.rest(s.outbox.cx.Self(), pause)
 	}
 	s.replace()
 }
 
 // replace gives the iterator its next incarnation when it is time; at once if that has nothing to do but to end.
 func (s *source) replace() {
-	if !s.waits || s.over || s.tap.gate.Open() && s.run.clock() < s.at {
+	if !s.dead || s.over || s.tap.gate.Open() && s.run.clock() < s.due {
 		return
 	}
-	s.waits = false
-	if s.timer != nil {
-		s.timer.Stop()
-	}
-	s.sup.RestartChildren(s.child)
-	s.outbox.cx.Send(s.child, &begin{})
+	s.dead = false
+	s.worker.replace()
+	s.outbox.cx.Send(s.worker.pid, &begin{})
 }
 
 // An iterator is a source's worker.
@@ -313,8 +297,8 @@ func (a *iterator) Receive(c actor.Context) {
 
 func (a *iterator) iterate(m *begin) (clean bool) {
 	s := a.s
-	ctx := s.run.label(s.tap.ctx, s.spec.Name, 0, s.lives)
-	j := s.run.jobs.enter(s.spec.Name, 0, s.lives)
+	ctx := s.run.label(s.tap.ctx, s.spec.Name, 0, s.worker.lives)
+	j := s.run.jobs.enter(s.spec.Name, 0, s.worker.lives)
 	defer func() {
 		s.run.jobs.leave(j)
 		if clean {

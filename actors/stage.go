@@ -61,9 +61,8 @@ type stage struct {
 	looking   bool  // there is an alarm for hanging functions
 	unjudged  int64 // functions found to hang of which the items have not been judged
 
-	holding    bool // the MaxWait timer runs, or the flush that it has led to is in the ledger
-	holdTimer  *time.Timer
-	flushFails int // in a row
+	holding    bool // there is an alarm for MaxWait, or the flush that it has led to is in the ledger
+	flushFails int  // in a row
 
 	outs          []outbox // by output; none: the stage is a sink
 	rounds        uint64   // results of a fork that have been numbered
@@ -138,8 +137,6 @@ func (s *stage) Receive(c actor.Context) {
 	case *late:
 		s.ticking = false
 		s.tick()
-	case *waited:
-		s.waitedFor()
 	case *cancel:
 		s.unwanted(m)
 	case *actor.Started:
@@ -254,9 +251,6 @@ func (s *stage) close() {
 func (s *stage) stopTimers() {
 	if s.tickTimer != nil {
 		s.tickTimer.Stop()
-	}
-	if s.holdTimer != nil {
-		s.holdTimer.Stop()
 	}
 	s.alarms.stop()
 }

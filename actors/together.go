@@ -2,9 +2,18 @@ package actors
 
 import (
 	"fmt"
+
+	"github.com/weirflow/weir/internal/plan"
 )
 
 // Workers are replaced together with those of another stage.
+
+// renewTogether tells the stages of which the workers are replaced together with one of s.
+func (r *Run) renewTogether(s *plan.Stage) {
+	for _, i := range s.Restart.Together {
+		r.send(r.pidOf(i), &renew{with: s.Name})
+	}
+}
 
 // renew replaces all workers because of the fate of another stage: each when it is through with what it is at.
 func (s *stage) renew(m *renew) {

@@ -1,9 +1,6 @@
 package actors
 
-import (
-	"github.com/weirflow/weir/internal/plan"
-	"github.com/weirflow/weir/internal/restart"
-)
+import "github.com/weirflow/weir/internal/plan"
 
 // A way is how a merge mixes. It belongs to its mixer, and takes from its inputs.
 type way interface {
@@ -21,7 +18,7 @@ func newWay(m *mixer) way {
 	case plan.Weighted:
 		return newWeighted(m)
 	case plan.ByValue:
-		return &byValue{picks: picks{m: m}, record: restart.New(m.spec.Restart.Limits()), lives: 1}
+		return &byValue{picks: picks{m: m}, worker: newSoloWorker(m.run, m.spec)}
 	case plan.Rejoin:
 		return &rejoin{m: m}
 	case plan.InputOrder:
