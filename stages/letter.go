@@ -42,7 +42,7 @@ type Letter struct {
 	// Shape says of what type Payload is: codecs.Type.Shape of the stage's input; of one longer than 500 bytes the
 	// beginning, and a checksum. supervisor.Replay refuses a letter of another shape than the stage's input has by then, since
 	// the default codec writes fields by position: it would put values into the wrong ones. "" is not compared: so say
-	// letters that are made by hand, and those that older versions have written.
+	// letters that are made by hand, and those of a sink that does not keep it.
 	Shape   string
 	Payload []byte // the stage's input; for a source, nothing
 }

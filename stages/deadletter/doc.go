@@ -8,11 +8,10 @@
 //		...
 //	}
 //
-// A file has one line of JSON per letter: each begins with {"letter":2, where 2 is the version of the form. Text that is
+// A file has one line of JSON per letter: each begins with {"letter":1, where 1 is the version of the form. Text that is
 // not UTF-8, as a file's name may be, stands there as {"base64":"..."}. Files may be joined with cat and filtered with
 // grep or jq; empty lines are passed over, and what else is no letter is damage. If the name ends in .msgpack, a letter is
-// a frame instead, with checksums and without base64: a msgpack array of "letter2", two numbers and the letter's bytes.
-// Letters of version 1 are read as well, and may stand in the same file; they have no shape.
+// a frame instead, with checksums and without base64: a msgpack array of "letter1", two numbers and the letter's bytes.
 //
 // All of a letter comes back as it was, nil and empty slices apart, but for the location of its Time: that is UTC, the
 // same instant to the nanosecond. A letter takes at most 1 GiB in the file; with a larger one Write fails.

@@ -15,14 +15,12 @@ import (
 	"github.com/weirflow/weir/stages"
 )
 
-// A frame is the msgpack array ["letter2", sum of the body, sum of that and of the body's length, body], in which both
+// A frame is the msgpack array ["letter1", sum of the body, sum of that and of the body's length, body], in which both
 // numbers are uint32 and the body is bin 32, so that its head has always the same size. The sums are CRC-32C. The body is a
 // record. Because a length has a sum of its own, one that reaches beyond the file means that the file was cut short, never
-// that a bit has turned over in the middle of it. Version 1, which is read as well, had letters without a shape.
+// that a bit has turned over in the middle of it.
 const (
-	frameMark  = "\x94\xa7letter2\xce"
-	frameMark1 = "\x94\xa7letter1\xce"
-
+	frameMark = "\x94\xa7letter1\xce"
 	sumAt     = len(frameMark)
 	headSumAt = sumAt + 4 + 1
 	lengthAt  = headSumAt + 4 + 1
@@ -44,25 +42,6 @@ type record struct {
 	Codec    string
 	Payload  []byte
 	Shape    string
-}
-
-// A record1 is that of version 1.
-type record1 struct {
-	Pipeline string
-	Stage    string
-	Source   string
-	Epoch    int
-	Index    int64
-	Path     string
-	Attempts int
-	Time     time.Time
-	Errors   []string
-	Codec    string
-	Payload  []byte
-}
-
-func (r record1) record() record {
-	return record{r.Pipeline, r.Stage, r.Source, r.Epoch, r.Index, r.Path, r.Attempts, r.Time, r.Errors, r.Codec, r.Payload, ""}
 }
 
 var (
@@ -111,17 +90,13 @@ func (f frames) headSum(b []byte) uint32 {
 
 // A head is what the head of a frame says of its body.
 type head struct {
-	version int
-	sum     uint32
-	length  int64
+	sum    uint32
+	length int64
 }
 
 func (f frames) head(b []byte) (head, bool) {
-	h := head{2, binary.BigEndian.Uint32(b[sumAt:]), int64(binary.BigEndian.Uint32(b[lengthAt:]))}
-	if begins(b, frameMark1) {
-		h.version = 1
-	}
-	ok := (h.version == 1 || begins(b, frameMark)) && b[headSumAt-1] == 0xce && b[lengthAt-1] == 0xc6 &&
+	h := head{binary.BigEndian.Uint32(b[sumAt:]), int64(binary.BigEndian.Uint32(b[lengthAt:]))}
+	ok := bytes.HasPrefix(b, []byte(frameMark)) && b[headSumAt-1] == 0xce && b[lengthAt-1] == 0xc6 &&
 		f.headSum(b) == binary.BigEndian.Uint32(b[headSumAt:]) && h.length <= int64(f.maxBytes)
 	return h, ok
 }
@@ -174,7 +149,7 @@ func (f frames) next(in io.Reader, alone bool) (h head, err error) {
 		}
 	}
 	written := bytes.TrimRight(b[:n], "\x00")
-	if len(written) == headBytes || len(written) == 0 && alone || !begins(written, frameMark) && !begins(written, frameMark1) {
+	if len(written) == headBytes || len(written) == 0 && alone || !begins(written, frameMark) {
 		return h, errNoFrame
 	}
 	return h, errCut
@@ -213,14 +188,7 @@ func (f frames) parse(h head, body []byte) (l stages.Letter, err error) {
 		return l, errSum
 	}
 	var in record
-	if h.version == 1 {
-		var old record1
-		err = f.codec.Decode(body, &old)
-		in = old.record()
-	} else {
-		err = f.codec.Decode(body, &in)
-	}
-	if err != nil {
+	if err := f.codec.Decode(body, &in); err != nil {
 		return l, fmt.Errorf("not a dead letter: %w", err)
 	}
 	return stages.Letter{

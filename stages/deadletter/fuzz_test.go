@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"flag"
 	"hash/crc32"
 	"io"
@@ -74,41 +73,6 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestFilesOfVersion1AreRead holds golden files of the version before letters had a shape. They are appended to, as well.
-func TestFilesOfVersion1AreRead(t *testing.T) {
-	want := pinned()
-	want[1].Shape = ""
-	for _, name := range []string{"letters-1.jsonl", "letters-1.msgpack"} {
-		t.Run(name, func(t *testing.T) {
-			b, err := os.ReadFile(filepath.Join("testdata", "golden", name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			path := filepath.Join(t.TempDir(), name)
-			if err := os.WriteFile(path, b[:len(b)-3], 0o666); err != nil { // its last letter is cut short
-				t.Fatal(err)
-			}
-			w, err := File(path).OpenLetters(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := errors.Join(w.Write(t.Context(), pinned()[1]), w.Sync(), w.Close()); err != nil {
-				t.Fatal(err)
-			}
-			var got []stages.Letter
-			for l, err := range Read(path) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				got = append(got, l)
-			}
-			if want := append(want[:2:2], pinned()[1]); !reflect.DeepEqual(got, want) {
-				t.Errorf("%+v\nwant\n%+v", got, want)
-			}
-		})
-	}
-}
-
 // What reading may allocate in all, garbage included: freeBytes, bytesPerByte for each byte of the file, and bytesPerLetter
 // for each letter or error that is yielded.
 const (
@@ -120,7 +84,7 @@ const (
 // FuzzRead gives any bytes to both formats. They may neither panic nor take memory out of proportion; each letter that they
 // yield is written and read again the same; and opening such a file finds an end at which the next letter can be read.
 func FuzzRead(f *testing.F) {
-	for _, name := range []string{"letters.jsonl", "letters.msgpack", "letters-1.jsonl", "letters-1.msgpack"} {
+	for _, name := range []string{"letters.jsonl", "letters.msgpack"} {
 		golden, err := os.ReadFile(filepath.Join("testdata", "golden", name))
 		if err != nil {
 			f.Fatal(err)

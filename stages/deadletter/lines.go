@@ -14,12 +14,10 @@ import (
 	"github.com/weirflow/weir/stages"
 )
 
-// linesVersion stands first in each line, and lineMark is how a line of ours begins. Version 1, which is read as well, had no
-// shape.
+// linesVersion stands first in each line, and lineMark is how a line of ours begins.
 const (
-	linesVersion = 2
-	lineMark     = `{"letter":2,`
-	lineMark1    = `{"letter":1,`
+	linesVersion = 1
+	lineMark     = `{"letter":1,`
 )
 
 var (
@@ -141,8 +139,8 @@ func parseLine(b []byte) (stages.Letter, error) {
 	if err := strictJSON(b, &in); err != nil {
 		return stages.Letter{}, fmt.Errorf("not a dead letter: %w", err)
 	}
-	if in.Letter < 1 || in.Letter > linesVersion {
-		return stages.Letter{}, fmt.Errorf("not a dead letter of version 1 to %d", linesVersion)
+	if in.Letter != linesVersion {
+		return stages.Letter{}, fmt.Errorf("not a dead letter of version %d", linesVersion)
 	}
 	return stages.Letter{
 		Pipeline: string(in.Pipeline), Stage: string(in.Stage),
@@ -166,7 +164,7 @@ func lastLine(b []byte, alone bool) (l stages.Letter, wholeBytes int, err error)
 	if len(bytes.TrimSpace(b)) == 0 && !alone {
 		return l, len(b), nil
 	}
-	if len(written) > 0 && (begins(written, lineMark) || begins(written, lineMark1)) {
+	if len(written) > 0 && begins(written, lineMark) {
 		var whole json.RawMessage
 		if json.NewDecoder(bytes.NewReader(written)).Decode(&whole) == io.ErrUnexpectedEOF {
 			return l, 0, errCut
