@@ -67,10 +67,14 @@ func (w *window) next(left uint64) (uint64, bool) {
 	return limit, true
 }
 
-// widen makes a room that follows the flow as large as it may be: the stage stands still, and not because it is slow.
+// patientRoom is the waiting room that a stage has at least when one of its items waits for another attempt.
+const patientRoom = 64
+
+// widen gives a room that follows the flow patientRoom places: the stage stands still, and not because it is slow. It does
+// not give more, because items of an unknown size may be large.
 func (w *window) widen() {
 	if !w.fixed {
-		w.size = w.most
+		w.size = max(w.size, min(w.base+patientRoom, w.most))
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 // isTemporary} is complete. Without the option, panics and errors marked by [Retryable] are tried three times in all.
 //
 // An item that waits for its next attempt keeps its place in the stage, and no worker: the others go on, as far as the
-// stage's mailbox and waiting room reach. A stage with one worker waits with it, so that its items stay in order.
+// stage's mailbox and waiting room reach. Where the stage is Ordered, what comes behind the item waits for it there, so a
+// [Buffer] of as many items as come in a pause keeps it busy. A stage with one worker waits with it, so that its items stay in order.
 type Retry struct {
 	// Attempts are those at one item in all, the first included. 0 means 3, and 1 never again.
 	Attempts int
