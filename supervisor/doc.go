@@ -42,8 +42,9 @@
 //
 // # Failure
 //
-// An item that fails is a *stages.ItemError, and a run that ends because of one a *RunError that wraps all causes.
-// errors.Is and As see through both. A run that was ended from outside has ErrStopped, ErrDrainTimeout or the cause of a
+// An item that fails is a *stages.ItemError, a stage whose workers die too often a *stages.RestartError, a function that
+// does not return a *stages.HungError, and a run that ends because of one of them a *RunError that wraps all causes.
+// errors.Is and As see through all of them. A run that was ended from outside has ErrStopped, ErrDrainTimeout or the cause of a
 // context's end instead. A background task's error is an event, and a cause of the run's only if the task is Fatal.
 //
 // # Testing
