@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,4 +66,28 @@ func TestWhatComesWithAnItemThatWaitsIsGoneOnWith(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Deaths at the same time are one death, also where nothing is finished that would end the row.
+func TestWorkersThatDieTogetherWithNothingFinishedDieOnce(t *testing.T) {
+	const n = 16
+	synctest.Test(t, func(t *testing.T) {
+		var calls [2]atomic.Int32
+		all := [2]chan struct{}{make(chan struct{}), make(chan struct{})}
+		r := play(t, define(func(g *stages.Graph) stages.Stream[int] {
+			return stages.Map(stages.Source(g, "ints", ints(n)), "f", func(ctx context.Context, v int) (int, error) {
+				if a := stages.Attempt(ctx) - 1; a < 2 {
+					if calls[a].Add(1) == n {
+						close(all[a])
+					}
+					<-all[a]
+					panic("the server is gone")
+				}
+				return v, nil
+			}, stages.Mailbox(n), stages.Restart{Max: 1})
+		}), supervisor.Config{})
+		if r.err != nil || len(r.out) != n || r.stats.Restarts != 2*n {
+			t.Error(len(r.out), r.err, r.stats.Restarts)
+		}
+	})
 }
