@@ -91,3 +91,22 @@ func TestWorkersThatDieTogetherWithNothingFinishedDieOnce(t *testing.T) {
 		}
 	})
 }
+
+// A batcher that is replaced together with another stage gives what it holds to its successor.
+func TestWhatIsHeldOutlivesBeingReplacedTogether(t *testing.T) {
+	const n = 2000
+	out, stats, err := collect(t, define(func(g *stages.Graph) stages.Stream[int] {
+		batches := stages.Batch(stages.Source(g, "ints", ints(n), stages.Buffer(3)), "batch", 7, stages.Buffer(2))
+		flat := stages.Unbatch(batches, "flat")
+		return stages.Map(flat, "dies", func(ctx context.Context, v int) (int, error) {
+			if v%50 == 20 && stages.Attempt(ctx) == 1 {
+				panic("we all go")
+			}
+			return v, nil
+		}, stages.Restart{Together: []string{"batch"}})
+	}))
+	if err != nil || stats.Stages[1].Restarts == 0 {
+		t.Fatal(err, stats.Stages[1])
+	}
+	wantItems(t, out, numbers(n))
+}
