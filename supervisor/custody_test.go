@@ -45,17 +45,17 @@ func TestWhatComesWithAnItemThatWaitsIsGoneOnWith(t *testing.T) {
 	const n, bad = 2000, 1000
 	for _, pause := range []time.Duration{time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			var at time.Duration
+			var at atomic.Int64
 			begun := time.Now()
 			r := play(t, define(func(g *stages.Graph) stages.Stream[int] {
 				return stages.Map(stages.Source(g, "ints", ints(n)), "f", func(ctx context.Context, v int) (int, error) {
 					wait(ctx, time.Microsecond, false)
 					if v == bad {
 						if stages.Attempt(ctx) == 1 {
-							at = time.Since(begun)
+							at.Store(int64(time.Since(begun)))
 							return 0, stages.Retryable(errTemporary)
 						}
-					} else if at > 0 && time.Since(begun) > at+pause/4 {
+					} else if at := time.Duration(at.Load()); at > 0 && time.Since(begun) > at+pause/4 {
 						return 0, fmt.Errorf("item %d has waited", v)
 					}
 					return v, nil
