@@ -123,7 +123,8 @@ func (s *stage) failedForGood(p *piece, item *stages.ItemError, letter bool) {
 		err = s.allHang(item)
 	}
 	if err != nil {
-		s.doom(p, err)
+		s.run.fail(s.spec, err)
+		s.doomAt(p)
 		return
 	}
 	s.pass(p)
@@ -167,17 +168,22 @@ func (s *stage) settle(p *piece, fate plan.Fate) {
 	s.run.settle(&t)
 }
 
-// doom fails the run at p: an ordered stage first hands on what comes before.
+// doom fails the run at p, of which the item is not settled: an ordered stage first hands on what comes before.
 func (s *stage) doom(p *piece, err error) {
 	s.run.fail(s.spec, err)
+	s.endAt(p)
+}
+
+// endAt has a run that has failed already end at p, of which the item is not settled, if it does not end before.
+func (s *stage) endAt(p *piece) {
+	if p.items() > 0 {
+		p.stops = s.stops(p)
+	}
 	s.doomAt(p)
 }
 
-// doomAt has a run that fails anyway end at p, if it does not end before.
+// doomAt is endAt where it is known how far the outputs are complete.
 func (s *stage) doomAt(p *piece) {
-	if p.stops == nil && p.items() > 0 { // else the item has been settled
-		p.stops = s.stops(p)
-	}
 	p.doom = true
 	if s.doomed == nil || p.before(s.doomed) {
 		s.doomed = p

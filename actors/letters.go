@@ -137,7 +137,7 @@ func (s *stage) handedOver(m *letterRequest) {
 	case m.stored == nil:
 		s.failedForGood(m.piece, m.item, true)
 	case s.sinkless:
-		s.doomAt(m.piece) // the run knows
+		s.endAt(m.piece) // the run knows
 	default:
 		s.sinkless = true
 		s.doom(m.piece, undelivered(m))

@@ -141,7 +141,7 @@ func (s *stage) mayOpen() bool {
 // giveUp fails the run at p, because too many workers have died. Those that are left may finish what comes before.
 func (s *stage) giveUp(p *piece) {
 	if s.gaveUp {
-		s.doomAt(p)
+		s.endAt(p)
 		return
 	}
 	s.gaveUp = true
@@ -160,7 +160,9 @@ func (s *stage) endIfNobodyIsLeft() {
 	}
 	for p := s.head; p != nil; p = p.next {
 		if !p.done {
-			s.doomAt(p)
+			if !p.doom { // else it ends there anyway, and its item may be settled
+				s.endAt(p)
+			}
 			break
 		}
 	}
