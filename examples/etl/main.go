@@ -36,10 +36,16 @@ func main() {
 	}
 }
 
-// interrupted returns a context that the first Ctrl-C ends. A second one does what it always does.
+// interrupted returns a context that the first Ctrl-C ends. From then on a second one does what it always does.
 func interrupted() context.Context {
-	ctx, again := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, again)
+	ctx, cancel := context.WithCancel(context.Background())
+	first := make(chan os.Signal, 1)
+	signal.Notify(first, os.Interrupt)
+	go func() {
+		<-first
+		signal.Stop(first)
+		cancel()
+	}()
 	return ctx
 }
 
