@@ -38,14 +38,9 @@ func main() {
 
 // interrupted returns a context that the first Ctrl-C ends. From then on a second one does what it always does.
 func interrupted() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	first := make(chan os.Signal, 1)
-	signal.Notify(first, os.Interrupt)
-	go func() {
-		<-first
-		signal.Stop(first)
-		cancel()
-	}()
+	first, again := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, heard := context.WithCancel(context.Background())
+	context.AfterFunc(first, func() { again(); heard() })
 	return ctx
 }
 
