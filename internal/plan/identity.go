@@ -29,6 +29,9 @@ type Run struct {
 // step is the distance of two identities.
 func (r *Run) step() int { return int(r.gap) + 1 }
 
+// ID returns the identity of the item of a run of one.
+func (r Run) ID() ID { return r.id(0) }
+
 // id returns the identity of the i-th item.
 func (r *Run) id(i int) ID {
 	f := r.fam
