@@ -164,6 +164,8 @@ type special struct {
 	name  *Run   // its only member is a batch that was joined, and goes by its old name
 	kept  []int  // the elements of that batch that are still there; nil: all
 	path  string // of members without parents: of the item at which they were made
+	// paths are, by member, what stands behind the first parent's path: of members that were made in another process.
+	paths []string
 	spots []spot // where its members stand in the order of forks; nil: where the last of their parents does
 }
 

@@ -45,6 +45,10 @@ func (r *Run) id(i int) ID {
 			return one.id(0)
 		case x.name != nil:
 			return x.name.id(0)
+		case x.paths != nil:
+			id := f.parents.runs[0].id(0)
+			id.Path += x.paths[int(r.sub)+i*r.step()]
+			return id
 		}
 	}
 	var id ID
