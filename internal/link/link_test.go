@@ -73,7 +73,7 @@ func dialChild(t testing.TB, c net.Conn) *link.Conn {
 
 func open(t testing.TB, c *link.Conn) *link.Session {
 	t.Helper()
-	s, _, err := c.Open(context.Background(), &wire.Open{Versions: []uint32{wire.Version}})
+	s, _, err := c.Open(context.Background(), &wire.Open{Versions: []uint32{wire.Version}, Mode: wire.Keyed, Window: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
