@@ -87,7 +87,7 @@ func (r *reader) member(m *Member, bits byte, at *place) {
 			r.source(at)
 		}
 		if bits&memberIndex != 0 {
-			at.index += unzigzag(r.explicit(1<<64 - 1))
+			at.index += r.step()
 		}
 		if bits&memberRun != 0 {
 			m.N = 2 + int64(r.number(MaxIndex-2))

@@ -1,5 +1,7 @@
 package wire
 
+import "math"
+
 // HOT PATH: every item that crosses a link passes here, once in each direction.
 
 func (r *reader) task() *Task {
@@ -15,17 +17,14 @@ func (r *reader) task() *Task {
 	for i := range m.Items {
 		it := &m.Items[i]
 		bits := r.bits(itemBits)
-		if bits&itemID != 0 {
-			next += uint64(unzigzag(r.explicit(1<<64 - 1)))
+		if bits&^itemBlocks != 0 {
+			r.odd(bits, it, &next, &at)
 		}
-		it.ID = next
+		it.ID, it.Identity.Source, it.Identity.Epoch, it.Identity.Index = next, at.source, at.epoch, at.index
 		next++
-		r.identity(bits, &it.Identity, &at)
-		if bits&itemSkip != 0 {
-			it.Skip = int(r.explicit(MaxCount))
-		}
-		if bits&itemAttempt != 0 {
-			it.Attempt = int(r.explicit(MaxCount))
+		at.index++
+		if it.Identity.Index < 0 {
+			r.fail(tooLarge)
 		}
 		it.Payload.Bytes = r.take(MaxPayload)
 		if bits&itemBlocks != 0 {
@@ -39,25 +38,36 @@ func (r *reader) task() *Task {
 	return m
 }
 
-// identity reads one, and makes *at the place behind it.
-func (r *reader) identity(bits byte, id *Identity, at *place) {
-	if bits&(hasSource|hasIndex|hasPath) != 0 {
-		if bits&hasSource != 0 {
-			r.source(at)
-		}
-		if bits&hasIndex != 0 {
-			at.index += unzigzag(r.explicit(1<<64 - 1))
-		}
-		if bits&hasPath != 0 {
-			id.Path = r.longPath()
-		}
+// odd reads what is not usual of an item.
+func (r *reader) odd(bits byte, it *Item, next *uint64, at *place) {
+	if bits&itemID != 0 {
+		*next += uint64(r.step())
 	}
-	if at.index < 0 {
-		r.fail(tooLarge)
+	it.Identity.Path = r.identity(bits, at)
+	if bits&itemSkip != 0 {
+		it.Skip = int(r.explicit(MaxCount))
 	}
-	id.Source, id.Epoch, id.Index = at.source, at.epoch, at.index
-	at.index++
+	if bits&itemAttempt != 0 {
+		it.Attempt = int(r.explicit(MaxCount))
+	}
 }
+
+// identity reads what is not usual of an identity: the path, which it returns, and the rest, which it makes *at.
+func (r *reader) identity(bits byte, at *place) (path string) {
+	if bits&hasSource != 0 {
+		r.source(at)
+	}
+	if bits&hasIndex != 0 {
+		at.index += r.step()
+	}
+	if bits&hasPath != 0 {
+		path = r.longPath()
+	}
+	return path
+}
+
+// step reads by how much a number is not what it usually is.
+func (r *reader) step() int64 { return unzigzag(r.explicit(math.MaxUint64)) }
 
 // source reads a source and an epoch which are not those of at.
 func (r *reader) source(at *place) {
@@ -112,7 +122,7 @@ func (r *reader) result() *Result {
 		e := &m.Entries[i]
 		bits := r.bits(entryBits)
 		if bits&entryID != 0 {
-			next += uint64(unzigzag(r.explicit(1<<64 - 1)))
+			next += uint64(r.step())
 		}
 		e.ID = next
 		next++
@@ -180,7 +190,12 @@ func (r *reader) failures(list []Failure, at *place) {
 		f := &list[i]
 		bits := r.bits(failureBits)
 		f.Fatal, f.Hung, f.Lettered = bits&failureFatal != 0, bits&failureHung != 0, bits&failureLettered != 0
-		r.identity(bits, &f.Identity, at)
+		f.Identity.Path = r.identity(bits, at)
+		if at.index < 0 {
+			r.fail(tooLarge)
+		}
+		f.Identity.Source, f.Identity.Epoch, f.Identity.Index = at.source, at.epoch, at.index
+		at.index++
 		f.Stage, f.Attempts = r.stage(), int(r.number(MaxCount))
 		f.Error = r.take(MaxText)
 		if f.Lettered {

@@ -22,7 +22,6 @@ const (
 	overlong    = "a number is not written in the shortest way"
 	overflow    = "a number does not fit into 64 bits"
 	tooLarge    = "a number is above its limit"
-	tooLong     = "a length is above its limit"
 	tooMany     = "it announces more elements than it has room for"
 	tooFew      = "it has fewer elements than it announces"
 	unannounced = "it has more elements than it announces"

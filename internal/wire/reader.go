@@ -35,13 +35,19 @@ func (r *reader) byte() byte {
 
 // bits reads a byte of bits, of which those not in known must be 0.
 func (r *reader) bits(known byte) byte {
-	c := r.byte()
-	if c&^known != 0 {
-		r.off--
-		r.fail(undefined)
-		return 0
+	if r.off < len(r.b) && r.b[r.off]&^known == 0 {
+		r.off++
+		return r.b[r.off-1]
 	}
-	return c
+	return r.noBits()
+}
+
+func (r *reader) noBits() byte {
+	if r.off < len(r.b) {
+		r.fail(undefined)
+	}
+	r.fail(early)
+	return 0
 }
 
 func (r *reader) uvarint() uint64 {
@@ -96,27 +102,37 @@ func (r *reader) explicit(limit uint64) uint64 {
 	return u
 }
 
-// take reads a length up to limit and as many bytes, which alias b. There is no empty slice but nil.
+// take reads a length up to limit and as many bytes, which alias b. There is no empty slice but nil. A limit is 128 at least.
 func (r *reader) take(limit uint64) []byte {
-	start := r.off
-	n := r.uvarint()
-	if n == 0 {
-		return nil
+	from := r.off + 1
+	if from > len(r.b) || r.b[from-1] >= 0x80 {
+		return r.takeLong(limit)
 	}
-	if n > limit {
-		r.off = start
-		r.fail(tooLong)
-		return nil
-	}
-	if n > uint64(len(r.b)-r.off) {
-		r.off = start
+	end := from + int(r.b[from-1])
+	if end > len(r.b) {
 		r.fail(early)
 		return nil
 	}
-	end := r.off + int(n)
-	s := r.b[r.off:end:end]
-	r.off = end
-	return s
+	if r.off = end; end == from {
+		return nil
+	}
+	return r.b[from:end:end]
+}
+
+// takeLong reads a length of more than one byte, and as many bytes.
+func (r *reader) takeLong(limit uint64) []byte {
+	start := r.off
+	n := r.number(limit)
+	if n > uint64(len(r.b)-r.off) {
+		r.off = start
+		r.fail(early)
+	}
+	if r.reason != "" {
+		return nil
+	}
+	from := r.off
+	r.off += int(n)
+	return r.b[from:r.off:r.off]
 }
 
 func (r *reader) text(limit uint64) string { return string(r.take(limit)) }
