@@ -29,7 +29,7 @@ func TestEachLineOfAChildIsHandedOn(t *testing.T) {
 }
 
 func TestAFloodNeitherBlocksTheChildNorGrowsTheParent(t *testing.T) {
-	const n = 4000 // of 60 KB
+	const n = 1000 // of 60 KB
 	stuck := make(chan struct{})
 	for name, output := range map[string]func([]byte){
 		"nobody listens": nil,

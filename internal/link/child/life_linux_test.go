@@ -40,7 +40,7 @@ func TestAChildsDeathIsTold(t *testing.T) {
 			before := census(t)
 			spec := Spec{}
 			if c.mode == "map" {
-				spec.Env = []string{"GORACE=halt_on_error=0 log_path=/dev/null"}
+				spec.Env = []string{"GORACE=atexit_sleep_ms=0 log_path=/dev/null"}
 			}
 			p := started(t, c.mode, spec)
 			within(t, p.Exited(), 30*time.Second, "the death")
@@ -163,7 +163,7 @@ func TestManyKilledChildrenLeaveNothing(t *testing.T) {
 	start := time.Now()
 	var spawn time.Duration
 	for i := range n {
-		spec := Spec{Env: []string{modeVar + "=fill"}, Output: func([]byte) {}}
+		spec := Spec{Env: environ("fill"), Output: func([]byte) {}}
 		if i%3 == 0 {
 			spec.Nice, spec.CPUs = 1, []int{i / 3 % runtime.NumCPU()}
 		}
@@ -200,7 +200,7 @@ func TestAChildLivesOnWhenTheThreadOfItsStarterEnds(t *testing.T) {
 			defer close(done)
 			runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
 			var err error
-			if p, err = Start(Spec{Env: []string{modeVar + "=echo"}}); err != nil {
+			if p, err = Start(Spec{Env: environ("echo")}); err != nil {
 				t.Error(err)
 			}
 		}()

@@ -72,7 +72,7 @@ func TestAChildSeesWhatItWasGiven(t *testing.T) {
 func firstCPU(t *testing.T) int {
 	t.Helper()
 	for cpu := range runtime.NumCPU() + 64 {
-		p, err := Start(Spec{CPUs: []int{cpu}, Env: []string{modeVar + "=exit"}})
+		p, err := Start(Spec{CPUs: []int{cpu}, Env: environ("exit")})
 		if err != nil {
 			continue
 		}

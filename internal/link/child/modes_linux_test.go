@@ -77,7 +77,7 @@ func modes() map[string]func(c *Child, arg string) {
 		},
 		"overflow": func(*Child, string) {
 			debug.SetMaxStack(1 << 20)
-			overflow(0)
+			fmt.Println(overflow(0))
 		},
 		"map":  func(*Child, string) { writeTogether() },
 		"lock": func(*Child, string) { select {} }, // ends by the end of the control pipe only: Enter's goroutine waits for it
@@ -97,14 +97,10 @@ func modes() map[string]func(c *Child, arg string) {
 		"report": func(c *Child, _ string) { _ = json.NewEncoder(c.Conn()).Encode(look(c)) },
 		"spin": func(c *Child, _ string) {
 			_, _ = c.Conn().Write([]byte("x"))
-			for range runtime.GOMAXPROCS(0) {
-				go func() {
-					for {
-					}
-				}()
+			for range 2 * runtime.GOMAXPROCS(0) {
+				go spin()
 			}
-			for {
-			}
+			spin()
 		},
 		"fill": func(c *Child, _ string) { // a pipe that nobody reads
 			for {
@@ -138,7 +134,7 @@ func modes() map[string]func(c *Child, arg string) {
 		},
 		"again": func(c *Child, _ string) { // a grandchild of the same program, with all that is inherited
 			cmd := exec.Command("/proc/self/exe")
-			cmd.Env = append(os.Environ(), modeVar+"=is child")
+			cmd.Env = append(os.Environ(), environ("is child")...)
 			cmd.Stdout = c.Conn()
 			if err := cmd.Run(); err != nil {
 				log.Fatal(err)
@@ -166,7 +162,22 @@ type sight struct {
 	Comm        string
 }
 
-func overflow(n int) int { return overflow(n+1) + 1 }
+// overflow calls itself until the stack is full.
+func overflow(n int) int {
+	if n < 0 {
+		return 0
+	}
+	return overflow(n+1) + 1
+}
+
+// spin lets nobody else have the processor.
+func spin() {
+	for n := 0; ; n++ {
+		if n < 0 {
+			n = 0
+		}
+	}
+}
 
 func writeTogether() {
 	m := map[int]int{}
@@ -180,10 +191,13 @@ func writeTogether() {
 	select {}
 }
 
+// environ makes a child of a mode. Under the race detector a process waits for a second before it exits, if not told otherwise.
+func environ(mode string) []string { return []string{modeVar + "=" + mode, "GORACE=atexit_sleep_ms=0"} }
+
 // started starts a child in a mode, which is killed at the end of the test.
 func started(t *testing.T, mode string, spec Spec) *Process {
 	t.Helper()
-	spec.Env = append(spec.Env, modeVar+"="+mode)
+	spec.Env = append(environ(mode), spec.Env...)
 	p, err := Start(spec)
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,7 +23,7 @@ func parents() map[string]func(arg string) {
 		"parent": func(arg string) {
 			for _, mode := range strings.Split(arg, ",") {
 				mode, stopped := strings.CutPrefix(mode, "stopped-")
-				p, err := Start(Spec{Env: []string{modeVar + "=" + mode}})
+				p, err := Start(Spec{Env: environ(mode)})
 				if err != nil {
 					fmt.Println(err)
 					continue
@@ -42,7 +43,7 @@ func parents() map[string]func(arg string) {
 		"without stdin": func(string) {
 			_ = os.Stdin.Close()
 			_ = syscall.Close(0)
-			p, err := Start(Spec{Env: []string{modeVar + "=exit:4444"}})
+			p, err := Start(Spec{Env: environ("exit:4444")})
 			if err != nil {
 				fmt.Println(err)
 				return
@@ -58,7 +59,7 @@ func parents() map[string]func(arg string) {
 
 // fewDescriptors lets there be from none to enough descriptors free, and says for each what comes of a start.
 func fewDescriptors(string) {
-	first, err := Start(Spec{Env: []string{modeVar + "=exit"}}) // opens what is opened once
+	first, err := Start(Spec{Env: environ("exit")}) // opens what is opened once
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -68,7 +69,7 @@ func fewDescriptors(string) {
 	for free := range 24 {
 		taken := openFDs()
 		_ = unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(free + taken), Max: 1 << 10})
-		p, err := Start(Spec{Env: []string{modeVar + "=exit:22"}})
+		p, err := Start(Spec{Env: environ("exit:22")})
 		_ = unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 1 << 10, Max: 1 << 10})
 		var e *Error
 		switch {
@@ -104,7 +105,7 @@ func openFDs() (n int) {
 func parent(t *testing.T, mode string, env ...string) (*exec.Cmd, []string) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(append(os.Environ(), env...), modeVar+"="+mode)
+	cmd.Env = slices.Concat(os.Environ(), env, environ(mode))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -57,6 +57,12 @@ func TestATailHasTheEndAndTheBeginningOfACrash(t *testing.T) {
 	if len(got) != tailBytes || !strings.HasPrefix(got, "panic: new\ngoroutine 1") || strings.Count(got, "[...]") != 1 || !strings.HasSuffix(got, "main.main()\n\n") {
 		t.Errorf("%d bytes: %.200q", len(got), got)
 	}
+	for size := tailBytes - 2; size < 5*tailBytes; size += 4093 { // whatever is there when the end comes
+		got := write("panic: new\n", strings.Repeat("12345678901234\n", size/15), "end")
+		if len(got) > tailBytes || !strings.HasPrefix(got, "panic: new\n") || !strings.HasSuffix(got, "end") {
+			t.Errorf("of %d bytes %d: %.200q", size, len(got), got)
+		}
+	}
 	if got := write(append(stacks, "panic: late\n")...); len(got) != tailBytes || strings.Count(got, "panic: late") != 1 {
 		t.Errorf("%d bytes: %.200q", len(got), got)
 	}

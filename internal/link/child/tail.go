@@ -12,13 +12,14 @@ const (
 // A tail is the end of what was written to it, and the beginning of the last crash in it.
 type tail struct {
 	last   []byte // the end of it, and up to as much before
+	cut    bool   // there was more than last
 	head   []byte
 	inHead bool
 }
 
 func (t *tail) write(b []byte) {
 	if t.last = append(t.last, b...); len(t.last) > 2*tailBytes {
-		t.last = t.last[:copy(t.last, t.last[len(t.last)-tailBytes:])]
+		t.last, t.cut = t.last[:copy(t.last, t.last[len(t.last)-tailBytes:])], true
 	}
 }
 
@@ -40,7 +41,7 @@ func crashes(line []byte) bool {
 
 // bytes returns at most tailBytes: all of it, or its end, or the beginning of the last crash and the end.
 func (t *tail) bytes() []byte {
-	if len(t.last) <= tailBytes {
+	if len(t.last) <= tailBytes && !t.cut {
 		return bytes.Clone(t.last)
 	}
 	last := t.last[len(t.last)-tailBytes:]
