@@ -34,7 +34,7 @@ func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out],
 	}
 	err := errors.Join(p.Err(), cfg.validate(), s.core.fault, context.Cause(ctx))
 	if _, ok := at.(InProcess); !ok {
-		err = errors.Join(err, &PlacementError{fmt.Sprint(at), "not one of this package"})
+		err = errors.Join(err, &PlacementError{Placement: fmt.Sprint(at), Reason: "not one of this package"})
 	}
 	if err == nil {
 		p, err = withOptions(ctx, p, opts)

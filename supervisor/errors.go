@@ -30,14 +30,3 @@ func (e *RunError) Error() string {
 
 // Unwrap returns Causes.
 func (e *RunError) Unwrap() []error { return e.Causes }
-
-// A PlacementError is one mistake in a placement.
-type PlacementError struct {
-	Placement string // as it was written
-	Reason    string
-}
-
-// Error says all of it.
-func (e *PlacementError) Error() string {
-	return fmt.Sprintf("placement %q: %s", e.Placement, e.Reason)
-}
