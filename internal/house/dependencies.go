@@ -17,6 +17,7 @@ func dependencies() []dependency {
 		{"github.com/asynkron/protoactor-go", []string{"actors"}, "the runtime hides its actors"},
 		{"google.golang.org/grpc", []string{"internal/link", "internal/wire", "supervisor"}, "the transport is the link's"},
 		{"github.com/vmihailenco/msgpack/v5", []string{"codecs/msgpack"}, "a format is one codec among others"},
+		{"go.yaml.in/yaml/v3", []string{"supervisor"}, "a placement may be a file"},
 		{"github.com/rs/zerolog", []string{"supervisor", "examples"}, "the library emits events, a logger is a listener; actors takes a *slog.Logger"},
 		{"golang.org/x/sys", []string{"stages/deadletter", "internal/link"}, "locks of files, child processes and shared memory are the system's, and syscall has only a part of that"},
 		{"golang.org/x/image", []string{"examples"}, "the library does not know what an image is"},
