@@ -60,6 +60,7 @@ func (c *configured[Cfg, Out]) build(r *replay) Pipeline[Out] {
 	}
 	whole := &plan.Graph{
 		Name: d.name, Stages: g.stages, Outlet: out.port, Hooks: g.divideHooks(), HookCount: len(g.hooks), Codec: g.codec,
+		Errors: g.errors, ErrorTypes: g.types, ErrorCodec: &msgpack.Codec{},
 	}
 	return Pipeline[Out]{d.name, whole, nil, c, r != nil}
 }

@@ -11,6 +11,11 @@ func lists() house.Lists {
 			"stages/files.go io/fs":         "FromFiles lists a directory, when it is opened",
 			"stages/files.go path/filepath": "FromFiles lists a directory, when it is opened",
 
+			"stages/errortable.go os":      "errors are told by their types, and nothing is opened",
+			"stages/errortable.go io/fs":   "errors are told by their types, and nothing is opened",
+			"stages/errortable.go net":     "errors are told by their types, and nothing is opened",
+			"stages/errortable.go syscall": "errors are told by their types, and nothing is opened",
+
 			"stages/deadletter/file.go os":            "a file of dead letters is opened in the deploying process, before the run starts",
 			"stages/deadletter/file.go io/fs":         "a file of dead letters is opened in the deploying process, before the run starts",
 			"stages/deadletter/file.go path/filepath": "the working directory may change while a file of dead letters is open",

@@ -22,6 +22,7 @@ func FingerprintText(g *Graph) string {
 	t.line("", "pipeline", strconv.Quote(g.Name))
 	t.line("", "codec", strconv.Quote(g.Codec.Name()))
 	t.line("", "hooks", strconv.Itoa(g.HookCount))
+	t.errors(g)
 	t.line("", "stages", strconv.Itoa(len(g.Stages)))
 	for _, s := range g.Stages {
 		t.stage(g, s)

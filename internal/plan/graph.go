@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weirflow/weir/codecs"
+	"github.com/weirflow/weir/codecs/msgpack"
 )
 
 // A Graph is a validated pipeline, stages in topological order. It is immutable.
@@ -19,6 +20,12 @@ type Graph struct {
 	Codec  codecs.Codec // of items that leave the process
 
 	HookCount int // all hooks, those around items among them
+
+	// Errors are sentinels that are recognised by their place here when they come from another process, and ErrorTypes
+	// types of errors.
+	Errors     []error
+	ErrorTypes []ErrorType
+	ErrorCodec *msgpack.Codec // of errors; nil: nobody has made one
 }
 
 // A Hook is user code around each stage of a graph. WorkOf finds the stage in ctx. Either field may be nil.
