@@ -18,7 +18,7 @@ func dependencies() []dependency {
 		{"google.golang.org/grpc", []string{"internal/link", "internal/wire", "supervisor"}, "the transport is the link's"},
 		{"github.com/vmihailenco/msgpack/v5", []string{"codecs/msgpack"}, "a format is one codec among others"},
 		{"github.com/rs/zerolog", []string{"supervisor", "examples"}, "the library emits events, a logger is a listener; actors takes a *slog.Logger"},
-		{"golang.org/x/sys", []string{"stages/deadletter"}, "a lock of a file is the system's, and syscall has that of Windows not"},
+		{"golang.org/x/sys", []string{"stages/deadletter", "internal/link"}, "locks of files, memory and processes are the system's, and syscall has not all of them"},
 		{"golang.org/x/image", []string{"examples"}, "the library does not know what an image is"},
 		{"golang.org/x/term", []string{"examples"}, "only a program has a terminal"},
 		{"github.com/schollz/progressbar/v3", []string{"examples"}, "the library draws nothing: it has Stats"},
