@@ -24,6 +24,9 @@ func (b Budget) spent(failed, n, probation int64, final bool) bool {
 // in it to which it could still be complete.
 func (r *Run) settle(t *plan.Tally) {
 	r.filterDelivered(t)
+	if ends := t.TakeEnds(); len(ends) > 0 {
+		r.cfg.OnEnds(ends)
+	}
 	if r.account.Add(t) {
 		r.itemFailed()
 	}
@@ -68,6 +71,19 @@ func (r *Run) overBudget(failed, n int64) bool {
 // failedForGood notes that an item of a stage has failed, which is settled, and returns why the run does, or nil. It may
 // have been counted as finished before, when it was first done.
 func (r *Run) failedForGood(s *plan.Stage, item *stages.ItemError, letter, again bool) error {
+	failed := r.countFailed(s, item, letter, again)
+	r.event(Failed{Err: item, Letter: letter, Failures: failed})
+	switch {
+	case s.Policy.Strict():
+		return item
+	case !r.within(s, false):
+		return r.stats[s.Index].overBudget(s.Name)
+	}
+	return nil
+}
+
+// countFailed is failedForGood without a judgement, and returns how many items of the stage have failed.
+func (r *Run) countFailed(s *plan.Stage, item *stages.ItemError, letter, again bool) int64 {
 	st := r.stats[s.Index]
 	failed := st.failed.Add(1)
 	if !again {
@@ -77,14 +93,7 @@ func (r *Run) failedForGood(s *plan.Stage, item *stages.ItemError, letter, again
 		st.letters.Add(1)
 	}
 	st.last = item
-	r.event(Failed{Err: item, Letter: letter, Failures: failed})
-	switch {
-	case s.Policy.Strict():
-		return item
-	case !r.within(s, false):
-		return st.overBudget(s.Name)
-	}
-	return nil
+	return failed
 }
 
 // within reports whether the failures so far, or final ones, are within the policy of a stage.

@@ -114,6 +114,13 @@ func (s *stage) detach(p *piece) {
 func (s *stage) failedForGood(p *piece, item *stages.ItemError, letter bool) {
 	p.stops = s.stops(p) // behind settle, what it was made of may be gone
 	s.run.lastFailed.Store(item)
+	if told := s.run.cfg.OnFailed; told != nil {
+		told(Fault{s.spec, p.lot.chunk.Head().IDs.At(p.from), item, p.Fatal, p.hung, letter})
+		s.settle(p, plan.Failed)
+		s.run.countFailed(s.spec, item, letter, p.replays > 0)
+		s.pass(p)
+		return
+	}
 	s.settle(p, plan.Failed)
 	err := s.run.failedForGood(s.spec, item, letter, p.replays > 0)
 	switch {
@@ -160,6 +167,7 @@ func (s *stage) itemID(p *piece) stages.ID {
 // settle says in the account what has become of the item at which p stands.
 func (s *stage) settle(p *piece, fate plan.Fate) {
 	var t plan.Tally
+	s.run.watch(&t)
 	if f := p.resume.Family; f != nil {
 		f.Settle(&t, fate) // what was handed on of it goes its way
 	} else {

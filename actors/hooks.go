@@ -55,6 +55,9 @@ func (h *hooks) enter() {
 	r := h.run
 	defer r.goroutineEnded()
 	for _, s := range r.graph.Stages {
+		if s.Absent || s.Far != nil || s.Intake {
+			continue // it is entered where it is
+		}
 		for _, k := range r.graph.Hooks {
 			if r.ctx.Err() != nil {
 				return

@@ -32,6 +32,7 @@ type Outlet struct {
 
 func newOutlet(r *Run, e *edge) *Outlet {
 	o := &Outlet{run: r, wake: make(chan struct{}, 1), edge: e, win: newWindow(r.graph.OutletWindow(), r.clock)}
+	r.watch(&o.tally)
 	e.limit.Store(o.win.granted)
 	return o
 }

@@ -92,6 +92,7 @@ func (r *rejoin) misfit(d plan.Chunk, i int, err error) {
 	item := &stages.ItemError{Stage: m.spec.Name, Item: stages.IDOf(m.run.graph, h.IDs.At(m.ins[i].at)), Attempts: 1, Err: err}
 	m.run.lastFailed.Store(item)
 	var t plan.Tally
+	m.run.watch(&t)
 	for _, p := range r.joined {
 		if p.Chunk != nil {
 			t.Settle(&p.Chunk.Head().IDs, p.At, p.At+1, plan.Failed)

@@ -26,6 +26,32 @@ type Config struct {
 	Probation int64         // items that are let through before a fraction of failures is judged
 	Grace     time.Duration // how long a function may ignore that its Timeout is over
 	Letters   []Letters     // for the stages whose policy has a sink
+
+	Nodes  Nodes // where the graph's regions live; nil if it has none
+	Poison int   // deaths of a process that an item may cause before it has failed; at least 1
+
+	// Of a region's graph, where that runs.
+
+	OnEnds func([]plan.End) // is told when nothing of an item of a source is alive any more; nil: nobody
+	// OnFailed is told of an item that has failed for good, before OnEnds hears of its end. nil: failures are judged here.
+	OnFailed func(Fault)
+}
+
+// A Fault is an item of a region that has failed for good.
+type Fault struct {
+	Stage  *plan.Stage
+	Root   plan.ID // as the region's graph names it
+	Err    *stages.ItemError
+	Fatal  bool // no policy may skip it
+	Hung   bool // its function does not return
+	Letter bool // it has been handed to the sink of its stage
+}
+
+// watch has a tally tell OnEnds.
+func (r *Run) watch(t *plan.Tally) {
+	if r.cfg.OnEnds != nil {
+		t.Watch()
+	}
 }
 
 // A Run is a graph that runs.
@@ -46,6 +72,7 @@ type Run struct {
 	outputs      atomic.Int64
 	streams      atomic.Int64 // ends of the graph that have not been reached: the outlet's, and the sinks
 	stats        []*stageStats
+	intake       *intake // of a region's graph: takes what comes from elsewhere
 	taps         []*tap
 	tapOf        map[int]*tap // by stage
 	skips        map[int]bool // by stage: merges with epochs of their own that are the run's
@@ -84,10 +111,14 @@ func (s *System) Start(ctx context.Context, g *plan.Graph, cfg Config) *Run {
 	edges := map[plan.Port]*edge{}
 	for i, sp := range g.Stages {
 		for o := range sp.Outs {
+			if sp.Absent {
+				break
+			}
 			edges[plan.Port{Stage: i, Out: o}] = &edge{sys: s.sys}
 		}
 		r.stats = append(r.stats, &stageStats{})
 		switch {
+		case sp.Absent:
 		case sp.Feed != nil:
 			t := newTap(r, i)
 			t.mixed = true // until a way out is found
@@ -99,7 +130,7 @@ func (s *System) Start(ctx context.Context, g *plan.Graph, cfg Config) *Run {
 	r.outlet = newOutlet(r, edges[g.Outlet])
 	seen := map[int]bool{}
 	for i, sp := range g.Stages {
-		if i == g.Outlet.Stage || sp.Outs == 0 {
+		if !sp.Absent && (i == g.Outlet.Stage || sp.Outs == 0) {
 			r.findUnmixed(sp, seen)
 		}
 	}
@@ -260,6 +291,9 @@ func (a *root) spawn(c actor.Context) {
 	input := map[plan.Port]int{}
 	for i := len(r.graph.Stages) - 1; i >= 0; i-- {
 		sp := r.graph.Stages[i]
+		if sp.Absent {
+			continue
+		}
 		outs := make([]outbox, sp.Outs)
 		for o := range outs {
 			p := plan.Port{Stage: i, Out: o}
@@ -272,6 +306,9 @@ func (a *root) spawn(c actor.Context) {
 			make = func(box *mailbox) actor.Actor { return newSource(r, sp, box, t, outs[0]) }
 		case sp.Mix != nil:
 			make = func(box *mailbox) actor.Actor { return newMixer(r, sp, box, a.edges, outs[0]) }
+		case sp.Intake:
+			r.intake = newIntake(r, sp, outs[0])
+			make = func(box *mailbox) actor.Actor { r.intake.box = box; return r.intake }
 		default:
 			make = func(box *mailbox) actor.Actor { return newStage(r, sp, box, a.edges[sp.In[0]], outs) }
 		}

@@ -179,7 +179,7 @@ func (s *stage) finish() {
 	if s.over || !s.ended || s.waiting > 0 || s.head != nil || !s.sent() {
 		return
 	}
-	if !s.failed && !s.run.within(s.spec, true) {
+	if !s.failed && s.run.cfg.OnFailed == nil && !s.run.within(s.spec, true) {
 		s.run.fail(s.spec, s.stats.overBudget(s.spec.Name))
 		s.failed = true
 	}

@@ -38,6 +38,7 @@ type StageStats struct {
 // dropped settles the items of c from from on, which nobody wants.
 func (r *Run) dropped(c plan.Chunk, from int) {
 	var t plan.Tally
+	r.watch(&t)
 	t.Settle(&c.Head().IDs, from, c.Len(), plan.Filtered)
 	r.settle(&t)
 }

@@ -41,6 +41,7 @@ func (s *stage) newWorker(i, life int, d *door) func(*mailbox) actor.Actor {
 		a := &worker{s: s, box: box, door: d, lives: &life}
 		a.work.Place = plan.Place{Graph: s.run.graph, Stage: s.spec, Worker: i, Incarnation: life}
 		a.work.Base = s.run.base
+		s.run.watch(&a.tally)
 		a.work.Tally = &a.tally
 		if d != nil {
 			a.work.Parts = a

@@ -49,16 +49,17 @@ func (c *configured[Cfg, Out]) build(r *replay) Pipeline[Out] {
 	}
 	if d.build == nil {
 		g.fault(place{}, "the build function is nil")
-		return Pipeline[Out]{d.name, nil, errors.Join(g.faults...), c}
+		return Pipeline[Out]{d.name, nil, errors.Join(g.faults...), c, r != nil}
 	}
 	out, ok := d.run(g, c.cfg)
 	if ok {
 		g.finish(out.g, out.port)
 	}
 	if len(g.faults) > 0 {
-		return Pipeline[Out]{d.name, nil, errors.Join(g.faults...), c}
+		return Pipeline[Out]{d.name, nil, errors.Join(g.faults...), c, r != nil}
 	}
-	return Pipeline[Out]{d.name, &plan.Graph{Name: d.name, Stages: g.stages, Outlet: out.port, Hooks: g.divideHooks(), Codec: g.codec}, nil, c}
+	whole := &plan.Graph{Name: d.name, Stages: g.stages, Outlet: out.port, Hooks: g.divideHooks(), Codec: g.codec}
+	return Pipeline[Out]{d.name, whole, nil, c, r != nil}
 }
 
 // run calls the build function. Its panic is a fault, at the statement that panicked.
@@ -81,23 +82,28 @@ func (d *Definition[Cfg, Out]) run(g *Graph, cfg Cfg) (out Stream[Out], ok bool)
 	return d.build(g, cfg), true
 }
 
-// sealed makes a Blueprint of it.
-func (d *Definition[Cfg, Out]) sealed() {}
-
 // A Blueprint is any Definition, whatever its types: what a process must be given to host pipelines
 // (supervisor.Main). It is sealed.
 type Blueprint interface {
 	Name() string
-	sealed()
+	// rebuild is With in another process. It also seals.
+	rebuild(config []byte) (*plan.Graph, error)
 }
 
 // A Pipeline is a validated graph with its configuration: a value, to be deployed any number of times, at the same
 // time too. The zero Pipeline cannot be deployed.
 type Pipeline[Out any] struct {
-	name  string
-	plan  *plan.Graph // nil if there are faults
-	err   error
-	again interface{ build(*replay) Pipeline[Out] } // a pointer, so that pipelines can be compared
+	name   string
+	plan   *plan.Graph // nil if there are faults
+	err    error
+	again  rebuilder[Out] // a pointer, so that pipelines can be compared
+	replay bool           // it runs letters instead of its sources
+}
+
+// A rebuilder can build a pipeline once more, here or elsewhere.
+type rebuilder[Out any] interface {
+	build(*replay) Pipeline[Out]
+	config() ([]byte, error)
 }
 
 // Name returns the name given to Define.

@@ -25,6 +25,9 @@ func (id ID) String() string {
 
 // IDOf converts an identity of the plan: for the packages of this module.
 func IDOf(g *plan.Graph, id plan.ID) ID {
+	if g.Rename != nil {
+		id = g.Rename(id)
+	}
 	return ID{Source: g.Stages[id.Source].Name, Epoch: id.Epoch, Index: id.Index, Path: id.Path}
 }
 

@@ -21,7 +21,7 @@ func layers() map[string][]string {
 		"internal/wire":    {"codecs"},
 		"internal/link":    {"codecs", "internal/wire", "internal/restart"},
 		"stages":           {"codecs", "internal/plan", "internal/restart"},
-		"actors":           {"codecs", "internal/plan", "internal/restart", "internal/weak", "stages"},
+		"actors":           {"codecs", "internal/plan", "internal/restart", "internal/weak", "internal/wire", "stages"},
 		"supervisor":       {"codecs", "internal/plan", "internal/restart", "internal/wire", "internal/link", "stages", "actors"},
 		// What a newcomer copies imports what a newcomer can import: nothing internal.
 		"examples": {"codecs", "stages", "actors", "supervisor"},

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"reflect"
 	"sync"
 	"unsafe"
@@ -23,7 +24,10 @@ type Chunk interface {
 	Forget(i int)                                             // lets go of what item i refers to; its place and its identity stay
 	Bytes() int64                                             // of all items, where their size is known; otherwise 0
 	Encode(c codecs.Codec, dst []byte, i int) ([]byte, error) // appends item i; it may run user code
-	Free()                                                    // back to the pool it came from
+	// Decode appends the item that src is the encoding of, without an identity. It may run user code, of which a panic is an
+	// error. With an error nothing is appended.
+	Decode(c codecs.Codec, src []byte) error
+	Free() // back to the pool it came from
 }
 
 // A Head is what the runtime knows of a chunk.
@@ -115,6 +119,24 @@ func (c *Of[T]) Forget(i int) {
 // Encode appends the encoding of item i to dst.
 func (c *Of[T]) Encode(codec codecs.Codec, dst []byte, i int) ([]byte, error) {
 	return codec.Append(dst, c.Items[i])
+}
+
+// Decode appends the item that src is the encoding of.
+func (c *Of[T]) Decode(codec codecs.Codec, src []byte) (err error) {
+	n := len(c.Items)
+	var zero T
+	c.Items = append(c.Items, zero)
+	defer func() {
+		if r := recover(); r != nil {
+			value, stack := Panicked(r)
+			err = fmt.Errorf("decoding a %v panicked: %v\n%s", reflect.TypeFor[T](), value, stack)
+		}
+		if err != nil {
+			c.Items[n] = zero
+			c.Items = c.Items[:n]
+		}
+	}()
+	return codec.Decode(src, &c.Items[n])
 }
 
 // Bytes returns the size of all items, or 0 if the type has no known size.

@@ -38,7 +38,27 @@ func (a *Account) Settled() (delivered, filtered, failed int64) {
 type Tally struct {
 	delivered, filtered, failed int64
 
-	slab []Family // not used yet
+	slab    []Family // not used yet
+	watched bool     // Ends is wanted
+	ends    []End
+}
+
+// An End is items of a source of which nothing is alive any more, and what has become of them: N of them, each Step behind
+// the one before.
+type End struct {
+	Source, Epoch  int
+	Index, N, Step int64
+	Fate           Fate
+}
+
+// Watch has the tally note which items of the sources end, for TakeEnds.
+func (t *Tally) Watch() { t.watched = true }
+
+// TakeEnds returns what has ended since the last call. It is valid until the tally is used again.
+func (t *Tally) TakeEnds() []End {
+	e := t.ends
+	t.ends = t.ends[:0]
+	return e
 }
 
 // slabSize is how many families are allocated at once. A slab lives as long as one of them.
@@ -108,6 +128,9 @@ func (t *Tally) settle(r *Run, i int, n int64, f Fate) {
 	switch fam := r.fam; {
 	case fam == nil:
 		t.count(f, n)
+		if t.watched {
+			t.ends = append(t.ends, End{int(r.src), int(r.epoch), int64(r.index) + int64(i*r.step()), n, int64(r.step()), f})
+		}
 	case fam.split() != nil:
 		t.settleMembers(fam, r.from(i, int(n)), f)
 	default:
@@ -141,6 +164,8 @@ type special struct {
 	name  *Run   // its only member is a batch that was joined, and goes by its old name
 	kept  []int  // the elements of that batch that are still there; nil: all
 	path  string // of members without parents: of the item at which they were made
+	// paths are, by member, what stands behind the first parent's path: of members that were made in another process.
+	paths []string
 	spots []spot // where its members stand in the order of forks; nil: where the last of their parents does
 }
 

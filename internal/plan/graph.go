@@ -17,6 +17,9 @@ type Graph struct {
 	Outlet Port         // whose items leave the graph
 	Hooks  []Hook       // around its stages, the outermost first
 	Codec  codecs.Codec // of items that leave the process
+
+	// Rename returns the name of an item of the sources, where the graph is a part of another one. nil: it keeps its own.
+	Rename func(ID) ID
 }
 
 // A Hook is user code around each stage of a graph. WorkOf finds the stage in ctx. Either field may be nil.
@@ -65,6 +68,13 @@ type Stage struct {
 	Fork *Fork
 	// Mix says how a stage with several inputs takes from them. nil for all other stages.
 	Mix *Mix
+
+	// Absent says that the stage is elsewhere: see Region.
+	Absent bool
+	// Far is of a stage that stands for a region. nil for all others.
+	Far *Far
+	// Intake says that the stage stands for what feeds a region, where that is.
+	Intake bool
 
 	// Pool makes the chunks of the outputs. nil if there are none.
 	Pool Pool

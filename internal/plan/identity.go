@@ -29,6 +29,9 @@ type Run struct {
 // step is the distance of two identities.
 func (r *Run) step() int { return int(r.gap) + 1 }
 
+// ID returns the identity of the item of a run of one.
+func (r Run) ID() ID { return r.id(0) }
+
 // id returns the identity of the i-th item.
 func (r *Run) id(i int) ID {
 	f := r.fam
@@ -42,6 +45,10 @@ func (r *Run) id(i int) ID {
 			return one.id(0)
 		case x.name != nil:
 			return x.name.id(0)
+		case x.paths != nil:
+			id := f.parents.runs[0].id(0)
+			id.Path += x.paths[int(r.sub)+i*r.step()]
+			return id
 		}
 	}
 	var id ID

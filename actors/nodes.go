@@ -1,0 +1,36 @@
+package actors
+
+import (
+	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/wire"
+)
+
+// Nodes are where the regions of a graph live: processes, on this machine or another.
+type Nodes interface {
+	// Start begins a session with a copy of a region, and returns at once. What comes of it is told by one goroutine at a time:
+	// first *wire.Ready, then what the node says, at last one *Lost or, if the session was ended, one *wire.End. Nothing
+	// comes behind that. told does not block.
+	Start(r *plan.Region, copy, incarnation, window int, told func(any)) Session
+}
+
+// A Session is one life of a copy of a region. Its methods do not block.
+type Session interface {
+	// Pack appends the encoding of item i of c to buf, and returns it with what is needed to send it. It runs user code.
+	Pack(buf []byte, c plan.Chunk, i int) ([]byte, wire.Payload, error)
+	// Unpack appends the value of p to c, without an identity. It runs user code.
+	Unpack(c plan.Chunk, p wire.Payload) error
+	// Send sends m. It is encoded before Send returns.
+	Send(m wire.Message)
+	// Stop ends the session at once: nothing is told any more. It may be called again.
+	Stop()
+}
+
+// A Lost is told of a session that has ended by itself.
+type Lost struct {
+	Err   error
+	Final bool // there is no point in another one
+	// Blames says that what the session was at may be the reason: a process has died. Executing are the tasks that were
+	// executed then; nil: all that it had.
+	Blames    bool
+	Executing []uint64
+}
