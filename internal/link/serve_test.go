@@ -85,12 +85,12 @@ func TestAMessageOf64MiBArrivesAndALargerOneIsNotSent(t *testing.T) {
 	if err := s.Send(tasks(0, large, large[:1<<20])); !errors.As(err, &tooLarge) || tooLarge.Limit != link.MaxMessageBytes {
 		t.Errorf("65 MiB: %v", err)
 	}
-	for id := range uint64(3) {
+	for id := range uint64(2) {
 		if err := s.Send(tasks(id, large)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for id := range uint64(3) {
+	for id := range uint64(2) {
 		m, err := s.Recv()
 		if err != nil {
 			t.Fatal(err)
@@ -251,8 +251,8 @@ func TestCloseEndsASessionAtOnceAndTheOthersGoOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 100 {
-			_ = s.Send(tasks(0, make([]byte, 1<<20))) // nobody receives them
+		for range 10 {
+			_ = s.Send(tasks(0, make([]byte, 1<<20))) // nobody receives them, and the window is smaller
 		}
 		synctest.Wait()
 		begin := time.Now()
@@ -422,7 +422,8 @@ func TestNothingIsLeftOfManySessions(t *testing.T) {
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			if after := runtime.NumGoroutine(); after > before {
+			// The runtime may have one of its own now and then, for finalizers; the bubble sees any other at its end.
+			if after := runtime.NumGoroutine(); after > before+1 {
 				t.Fatalf("cycle %d: %d goroutines, %d before", i, after, before)
 			}
 		}
