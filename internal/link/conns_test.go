@@ -104,7 +104,7 @@ type pipeListener struct {
 	once   sync.Once
 
 	mu      sync.Mutex
-	all     []net.Conn
+	all     []*endConn
 	refused error
 }
 
@@ -113,7 +113,8 @@ func newPipeListener() *pipeListener {
 }
 
 func (l *pipeListener) dial(ctx context.Context) (net.Conn, error) {
-	a, b := net.Pipe()
+	end, b := net.Pipe()
+	a := &endConn{Conn: end, end: make(chan struct{})}
 	l.mu.Lock()
 	refused := l.refused
 	l.all = append(l.all, a)
@@ -145,6 +146,35 @@ func (l *pipeListener) breakAll() {
 	for _, c := range l.all {
 		_ = c.Close()
 	}
+}
+
+// ended is closed when the reader of the n-th connection has seen its end.
+func (l *pipeListener) ended(n int) <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all[n].end
+}
+
+// dials counts connections.
+func (l *pipeListener) dials() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.all)
+}
+
+// An endConn tells when its reader has seen the end.
+type endConn struct {
+	net.Conn
+	end  chan struct{}
+	once sync.Once
+}
+
+func (c *endConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err != nil {
+		c.once.Do(func() { close(c.end) })
+	}
+	return n, err
 }
 
 func (l *pipeListener) Accept() (net.Conn, error) {

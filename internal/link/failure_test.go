@@ -65,8 +65,10 @@ func TestAConnectionMayBreakAtEveryByte(t *testing.T) {
 	for _, side := range []string{"coordinator", "node"} {
 		t.Run(side, func(t *testing.T) {
 			t.Parallel()
-			ends := 0 // runs that were complete
+			ends, last := 0, int64(0) // runs that were complete
+			defer func() { t.Logf("cut after 0 to %d bytes", last) }()
 			for after := int64(0); ends < 3; after++ {
+				last = after
 				if after > 20_000 {
 					t.Fatal("the session is never complete")
 				}

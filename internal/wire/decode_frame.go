@@ -36,12 +36,14 @@ func (r *reader) frame() *Frame {
 			}
 		}
 		o.Epoch = epoch
-		if bits&frameMembers == 0 {
-			if o.Members = cut(r, &all, 1); o.Members != nil {
-				r.member(&o.Members[0], 0, &at)
-			}
-		} else {
-			r.members(o, &all, &at)
+		switch {
+		case bits&frameMembers != 0:
+			all = r.members(o, all, &at)
+		case len(all) > 0:
+			r.member(&all[0], 0, &at)
+			o.Members, all = all[:1:1], all[1:]
+		default:
+			r.fail(unannounced)
 		}
 		if bits&framePath != 0 {
 			o.Path = r.longPath()
@@ -61,22 +63,23 @@ func (r *reader) frame() *Frame {
 	return m
 }
 
-// members reads those of o, of which there is not one that is usual.
-func (r *reader) members(o *FrameOutput, all *[]Member, at *place) {
+// members reads those of o, of which there is not one that is usual, from the first of all, and returns the rest of all.
+func (r *reader) members(o *FrameOutput, all []Member, at *place) []Member {
 	start := r.off
-	o.Members = cut(r, all, r.number(MaxElements))
+	o.Members = cut(r, &all, r.number(MaxElements))
 	var bits byte
 	for i := range o.Members {
 		bits = r.bits(memberBits)
 		r.member(&o.Members[i], bits, at)
 		if r.reason != "" {
-			return
+			return all
 		}
 	}
 	if len(o.Members) == 1 && bits == 0 {
 		r.off = start
 		r.fail(roundabout)
 	}
+	return all
 }
 
 // member reads one, and makes *at the place behind it.

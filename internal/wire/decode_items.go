@@ -96,15 +96,6 @@ func (r *reader) readBlocks(list []Block) {
 	}
 }
 
-// A batch is what the outputs and failures of a message are parts of.
-type batch struct {
-	outputs  []Output
-	failures []Failure
-	at       place // of the failures
-}
-
-func (b *batch) left() int { return len(b.outputs) + len(b.failures) }
-
 func (r *reader) result() *Result {
 	n := r.count(minEntry)
 	outputs := int(r.number(MaxElements))
@@ -115,9 +106,10 @@ func (r *reader) result() *Result {
 		return nil
 	}
 	m := &Result{Entries: several[Entry](n)}
-	b := batch{outputs: several[Output](outputs), failures: several[Failure](failures)}
+	all, failed := several[Output](outputs), several[Failure](failures)
 	r.blocks = several[Block](refs)
 	var next uint64
+	var at place // of the failures
 	for i := range m.Entries {
 		e := &m.Entries[i]
 		bits := r.bits(entryBits)
@@ -126,31 +118,41 @@ func (r *reader) result() *Result {
 		}
 		e.ID = next
 		next++
-		switch {
-		case bits&(entryMany|entryNone) == 0:
-			if e.Outputs = cut(r, &b.outputs, 1); e.Outputs != nil {
-				e.Outputs[0].Payload.Bytes = r.take(MaxPayload)
-			}
-		case bits&entryMany == 0:
-		case bits&entryNone != 0:
-			r.fail(undefined)
-		default:
-			e.Outputs = cut(r, &b.outputs, r.explicit(MaxElements))
-			r.outputs(e.Outputs)
-			if len(e.Outputs) == 1 && e.Outputs[0].bits() == 0 {
-				r.fail(roundabout)
-			}
+		if bits&^entryID == 0 && len(all) > 0 {
+			all[0].Payload.Bytes = r.take(MaxPayload)
+			e.Outputs, all = all[:1:1], all[1:]
+		} else {
+			all = r.many(bits, e, all)
 		}
 		if bits&entryFailures != 0 {
-			e.Failures = cut(r, &b.failures, r.explicit(MaxElements))
-			r.failures(e.Failures, &b.at)
+			e.Failures = cut(r, &failed, r.explicit(MaxElements))
+			r.failures(e.Failures, &at)
 		}
 		if r.reason != "" {
 			return nil
 		}
 	}
-	r.end(b.left())
+	r.end(len(all) + len(failed))
 	return m
+}
+
+// many reads the outputs of an entry that has not only one which is plain, from the first of all, and returns the rest of all.
+func (r *reader) many(bits byte, e *Entry, all []Output) []Output {
+	switch bits & (entryMany | entryNone) {
+	case 0:
+		if e.Outputs = cut(r, &all, 1); e.Outputs != nil {
+			e.Outputs[0].Payload.Bytes = r.take(MaxPayload)
+		}
+	case entryMany:
+		e.Outputs = cut(r, &all, r.explicit(MaxElements))
+		r.outputs(e.Outputs)
+		if len(e.Outputs) == 1 && e.Outputs[0].bits() == 0 {
+			r.fail(roundabout)
+		}
+	case entryMany | entryNone:
+		r.fail(undefined)
+	}
+	return all
 }
 
 func (r *reader) outputs(list []Output) {

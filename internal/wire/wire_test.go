@@ -184,8 +184,9 @@ func appendUvarint(b []byte, u uint64) []byte {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, b := range recorded(f) {
-		f.Add(b)
+	all := recorded(f)
+	for _, m := range samples() {
+		f.Add(all[name(m)])
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		check(t, b)
