@@ -103,8 +103,8 @@
 //     the coordinator has handed on all but a window of those before (one part by default). Streaming is its author's promise that
 //     outputs come again in the same order.
 //  5. Frame. Seq must be the next one; anything else is a fault in the program, for the session is the fence. In one step: the
-//     slots of what is done are freed, outputs are appended, failures and ends of epochs applied. Members that are part of an input,
-//     of outputs and of failures, are noted as settled until the input is done: a set of stage and path, for neither a count nor
+//     slots of what is done are freed, outputs are appended, failures and ends of epochs applied. Parts of an input that are
+//     members of an output, or have failed, are noted as settled until the input is done: a set of stage and path, for neither a count nor
 //     the highest path says what was filtered or overtaken. What has become of an input is put together over incarnations:
 //     failed before delivered before what the span says, since a node does not know what was settled before it.
 //  6. Release. Ordered: outputs of the head only, in their order, then the head moves. Otherwise: of any slot that is done.
@@ -187,18 +187,18 @@
 // Nothing else changes counts: no Tee, merge, batch, retry or second dispatch. A token is a high-water mark and what is not
 // terminal below it, in ranges: it is bounded by what is in flight, without a rule for the source. After a node's death the
 // node goes on behind what was accepted; after the program's, a run goes on behind what was finished. Confusing them loses
-// items or repeats them. Of an input that is finished in part the token has what is settled of it, delivered or failed, and what has
-// become of it so far; rule 11 holds. So it is for Keyed regions when a new program runs: in one life the look-up of rule 3 is
-// enough. The token has the number of ends of epochs, too.
+// items or repeats them. Of an input that is finished in part the token has what is settled of it, delivered or failed, and
+// what has become of it so far; rule 11 holds. So it is for Keyed regions when a new program runs: in one life the look-up
+// of rule 3 is enough. The token has the number of ends of epochs, too.
 //
 // # Failures
 //
-// A [Failure] travels in the entry or the frame in which its input is completed, and is accepted exactly when that is. It names
-// the stage of the region that has failed, the item's identity there, and, where that stage has dead letters, holds the item
-// itself, encoded. Policies, budgets and sinks are the coordinator's: to skip is to count, in one step with acceptance;
-// a dead letter is appended and made durable, and only then counted, settled, and in the token. A region that dies between the failure and its acceptance
-// has reported nothing, and the item runs again. On resume a sink is cut to the token's length, or must replace by identity,
-// and budgets come from the token.
+// A [Failure] travels in the entry or the frame in which its input is completed, and is accepted exactly when that is. It
+// names the stage of the region that has failed, the item's identity there, and, where that stage has dead letters, holds
+// the item itself, encoded. Policies, budgets and sinks are the coordinator's: to skip is to count, in one step with
+// acceptance; a dead letter is appended and made durable, and only then counted, settled, and in the token. A region that
+// dies between the failure and its acceptance has reported nothing, and the item runs again. On resume a sink is cut to the
+// token's length, or must replace by identity, and budgets come from the token.
 //
 // # Credit and bounds
 //
@@ -262,9 +262,10 @@
 //	Block, Position, EpochEnd   their fields
 //
 // The numbers that stand before elements (items, blocks and so on) are those of the whole message, so that a receiver makes
-// room once, and before it does knows that the bytes for them are there. Spans, positions, partials (by input), versions and ends of
-// epochs are in ascending order. There is one form of each message and no other is accepted: what is usual is not said, and nothing is
-// left behind the end. So a message that was decoded and encoded again is the same bytes. The limits are the constants Max....
+// room once, and before it does knows that the bytes for them are there. Spans, positions, partials (by input), versions and
+// ends of epochs are in ascending order. There is one form of each message and no other is accepted: what is usual is not
+// said, and nothing is left behind the end. So a message that was decoded and encoded again is the same bytes. The limits
+// are the constants Max....
 //
 // The kind and the versions of Open, and all of Refuse, stay as they are in every later version: [Versions] reads what is
 // needed to decline an Open that is otherwise not understood. Anything else of another version is not understood.
