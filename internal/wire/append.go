@@ -64,21 +64,10 @@ func appendOpen(dst []byte, m *Open) []byte {
 	if m.Mode != Stream {
 		return dst
 	}
-	paths := 0
-	for i := range m.Partial {
-		paths += len(m.Partial[i].Paths)
-	}
-	dst = uvarint(dst, m.Next)
-	dst = count(count(count(count(dst, len(m.Done)), len(m.Partial)), paths), len(m.Stop))
-	dst = spans(dst, m.Done)
-	for i := range m.Partial {
-		p := &m.Partial[i]
-		dst = uvarint(count(count(dst, p.Source), p.Epoch), uint64(p.Index))
-		dst = count(dst, len(p.Paths))
-		for _, path := range p.Paths {
-			dst = text(dst, path)
-		}
-	}
+	var at place
+	dst = count(uvarint(dst, m.Next), m.Epochs)
+	dst = count(count(count(dst, len(m.Done)), len(m.Partial)), len(m.Stop))
+	dst = appendMembers(spans(dst, m.Done), m.Partial, &at)
 	return positions(dst, m.Stop)
 }
 
@@ -114,6 +103,13 @@ func spans(dst []byte, list []Span) []byte {
 		}
 		dst = uvarint(uvarint(dst, uint64(s.From-end)), uint64(s.To-s.From-1))
 		end = s.To
+	}
+	return dst
+}
+
+func epochs(dst []byte, list []EpochEnd) []byte {
+	for _, e := range list {
+		dst = count(count(dst, e.Epoch), e.After)
 	}
 	return dst
 }

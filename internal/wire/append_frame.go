@@ -52,10 +52,7 @@ func appendFrame(dst []byte, m *Frame) []byte {
 	}
 	var failed place
 	dst = appendFailures(dst, m.Failed, &failed)
-	for _, e := range m.Epochs {
-		dst = count(count(dst, e.Epoch), e.After)
-	}
-	return dst
+	return epochs(dst, m.Epochs)
 }
 
 // member returns the bits of what must be said of m.
@@ -72,7 +69,19 @@ func (p *place) member(m *Member) (bits byte) {
 	if m.Path != "" {
 		bits |= memberPath
 	}
+	if m.Stage != p.stage {
+		bits |= memberStage
+	}
 	return bits
+}
+
+// behind is where the next member usually begins: siblings of one input are followed by others.
+func (m *Member) behind() place {
+	p := place{source: m.Source, epoch: m.Epoch, index: m.Index, stage: m.Stage}
+	if m.Path == "" {
+		p.index += m.N
+	}
+	return p
 }
 
 func appendMembers(dst []byte, list []Member, at *place) []byte {
@@ -92,7 +101,10 @@ func appendMembers(dst []byte, list []Member, at *place) []byte {
 		if bits&memberPath != 0 {
 			dst = text(dst, m.Path)
 		}
-		at.source, at.epoch, at.index = m.Source, m.Epoch, m.Index+m.N
+		if bits&memberStage != 0 {
+			dst = count(dst, m.Stage)
+		}
+		*at = m.behind()
 	}
 	return dst
 }

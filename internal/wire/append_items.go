@@ -14,13 +14,13 @@ func appendTask(dst []byte, m *Task) []byte {
 		size += len(p.Bytes)
 		refs += len(p.Blocks)
 	}
-	dst = slices.Grow(dst, size+room*(len(m.Items)+refs+1))
+	dst = slices.Grow(dst, size+room*(len(m.Items)+len(m.Ends)+refs+1))
 	var bits byte
 	if m.Isolated {
 		bits = taskIsolated
 	}
 	dst = append(dst, bits)
-	dst = count(count(dst, len(m.Items)), refs)
+	dst = count(count(count(dst, len(m.Items)), len(m.Ends)), refs)
 	var at place
 	var next uint64
 	for i := range m.Items {
@@ -46,7 +46,7 @@ func appendTask(dst []byte, m *Task) []byte {
 		next = it.ID + 1
 		at.follow(&it.Identity)
 	}
-	return dst
+	return epochs(dst, m.Ends)
 }
 
 // appendOdd says what is not usual of an item.

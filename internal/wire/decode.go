@@ -98,8 +98,6 @@ const (
 	minMember      = 1
 	minPosition    = 3
 	minSpan        = 3
-	minPartial     = 4
-	minPath        = 1
 	minEpochEnd    = 2
 	minBlock       = 3
 
@@ -124,15 +122,12 @@ func (r *reader) open() *Open {
 	if m.Mode != Stream {
 		return m
 	}
-	m.Next = r.uvarint()
-	done, partial := r.count(minSpan), r.count(minPartial)
-	paths, stop := several[string](r.count(minPath)), r.count(minPosition)
+	m.Next, m.Epochs = r.uvarint(), r.epoch()
+	done, partial, stop := r.count(minSpan), r.count(minMember), r.count(minPosition)
 	m.Done = r.spans(done)
-	m.Partial = r.partials(several[Partial](partial), &paths)
+	m.Partial = several[Member](partial)
+	r.partials(m.Partial)
 	m.Stop = r.positions(stop)
-	if len(paths) > 0 {
-		r.fail(tooFew)
-	}
 	return m
 }
 
@@ -168,26 +163,22 @@ func Versions(b []byte) []uint32 {
 	return list
 }
 
-func (r *reader) partials(list []Partial, paths *[]string) []Partial {
-	var before Position
+// partials reads members whose inputs ascend.
+func (r *reader) partials(list []Member) {
+	var at place
+	var last Position // of the inputs so far
 	for i := range list {
-		p := &list[i]
-		at := r.position()
-		same := at.Source == before.Source && at.Epoch == before.Epoch
-		if i > 0 && !before.before(at.Source, at.Epoch) && !(same && before.Index < at.Index) {
+		m := &list[i]
+		r.member(m, r.bits(memberBits), &at)
+		same := m.Source == last.Source && m.Epoch == last.Epoch
+		if same && m.Index < last.Index || !same && !last.before(m.Source, m.Epoch) {
 			r.fail(unordered)
 		}
-		before = at
-		p.Source, p.Epoch, p.Index = at.Source, at.Epoch, at.Index
-		p.Paths = cut(r, paths, r.explicit(MaxElements))
-		for k := range p.Paths {
-			p.Paths[k] = r.path()
-		}
 		if r.reason != "" {
-			return nil
+			return
 		}
+		last = Position{Source: m.Source, Epoch: m.Epoch, Index: m.Index}
 	}
-	return list
 }
 
 func (r *reader) position() Position {

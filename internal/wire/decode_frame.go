@@ -96,20 +96,27 @@ func (r *reader) member(m *Member, bits byte, at *place) {
 			m.N = 2 + int64(r.number(MaxIndex-2))
 		}
 		if bits&memberPath != 0 {
-			if m.Path = r.longPath(); m.N > 1 {
-				r.fail(undefined)
+			m.Path = r.longPath()
+		}
+		if bits&memberStage != 0 {
+			start := r.off
+			if stage := r.stage(); stage != at.stage {
+				at.stage = stage
+			} else if r.reason == "" {
+				r.off = start
+				r.fail(roundabout)
 			}
 		}
 	}
-	if at.index < 0 || at.index > MaxIndex-m.N {
+	if at.index < 0 || m.Path == "" && at.index > MaxIndex-m.N || m.Path != "" && m.N > MaxCount {
 		r.fail(tooLarge)
 		return
 	}
-	m.Source, m.Epoch, m.Index = at.source, at.epoch, at.index
-	at.index += m.N
+	m.Source, m.Epoch, m.Index, m.Stage = at.source, at.epoch, at.index, at.stage
+	*at = m.behind()
 }
 
-// epochs reads n ends of epochs in a frame of outputs.
+// epochs reads n ends of epochs among so many outputs or items.
 func (r *reader) epochs(n, outputs int) []EpochEnd {
 	list := several[EpochEnd](n)
 	for i := range list {

@@ -6,8 +6,7 @@ import "math"
 
 func (r *reader) task() *Task {
 	m := &Task{Isolated: r.bits(taskIsolated) != 0}
-	n := r.count(minItem)
-	refs := r.count(minBlock)
+	n, ends, refs := r.count(minItem), r.count(minEpochEnd), r.count(minBlock)
 	if r.reason != "" {
 		return nil
 	}
@@ -34,6 +33,7 @@ func (r *reader) task() *Task {
 			return nil
 		}
 	}
+	m.Ends = r.epochs(ends, n)
 	r.end(0)
 	return m
 }

@@ -25,7 +25,9 @@
 //	         The unit of commit is one frame: outputs, and the set of inputs that are done with them.
 //
 // Refused when a graph is placed: a Stream region in a pool of more than one copy; a stage that is both Streaming and
-// Ordered in such a pool, where a stream that is not at the head occupies the worker that the head needs.
+// Ordered in such a pool, where a stream that is not at the head occupies the worker that the head needs; in a Stream region,
+// one aggregate that makes several items of a group before another one, where a group of the first need not come again as it
+// was (it ends by time, or what stands before it is unordered).
 //
 // # Words
 //
@@ -101,8 +103,10 @@
 //     the coordinator has handed on all but a window of those before (one part by default). Streaming is its author's promise that
 //     outputs come again in the same order.
 //  5. Frame. Seq must be the next one; anything else is a fault in the program, for the session is the fence. In one step: the
-//     slots of what is done are freed, outputs are appended, failures applied; the members of an output that are part of an
-//     input are noted as done in part until the input is done.
+//     slots of what is done are freed, outputs are appended, failures and ends of epochs applied. Parts of an input that are
+//     members of an output, or have failed, are noted as settled until the input is done: a set of stage and path, for neither a count nor
+//     the highest path says what was filtered or overtaken. What has become of an input is put together over incarnations:
+//     failed before delivered before what the span says, since a node does not know what was settled before it.
 //  6. Release. Ordered: outputs of the head only, in their order, then the head moves. Otherwise: of any slot that is done.
 //     Outputs leave one by one as credit downstream allows; with the last one the slot is free, an empty group's at once.
 //  7. Tee, Route and ports. Each branch is handed its outputs independently; the slot is free when all have theirs. A merge
@@ -115,14 +119,23 @@
 //     coordinator's own process. Retries are made in the node; it knows no other policy, and no budget.
 //  9. Stream. Done is the set, not a prefix, of inputs of which no output will come in any later frame, and which nothing holds.
 //     What is filtered is in it even where an older input is still held by a batch: a prefix deadlocks a strict batch behind
-//     a filter. An input in an aggregate is not done before the outputs that contain it have left.
+//     a filter. An input in an aggregate is not done before the outputs that contain it have left,
+//     with all that came of the input. Outputs that an aggregate has made of one group leave in one frame.
 //  10. A frame without outputs is sent when there is something done and no frame is due: at once if the region is idle, else with
-//     the next frame, at the latest after half a window of inputs.
-//  11. Start of a Stream region. Inputs in Open.Done are not yielded again. Those in Open.Partial are, and what came of them with
-//     one of the paths is dropped where it is made: that is exact if a stage that makes several items of one is a function of
-//     its input and its identity. Frames are counted from Open.Next.
+//     the next frame, at the latest after half a window of inputs. The end of an epoch is a reason for one, too.
+//  11. Start of a Stream region. Inputs in Open.Done are not yielded again. Those of Open.Partial are, and what is named there is
+//     dropped where it is made, by stage and path: that is exact if a stage that makes several items of one is a function of
+//     its input and its identity. Frames are counted from Open.Next, ends of epochs from Open.Epochs.
 //  12. Loss of the session. Workers are cancelled; every task, group and aggregate is dropped. Opened stages (models,
 //     connections) are kept for the next session if the process lives. A child process exits.
+//
+// # Epochs
+//
+// To a Keyed region epochs mean nothing: the coordinator holds back what is ready of a later one, and no end travels. A Stream
+// region sends ends in its frames, each when everything of the epoch has left, what was filtered included. One that is fed is
+// told of them in Task, in the order of the items: they cannot be told from the items, since a source may wait with the next
+// epoch until the consumer has this one, and an epoch may be empty. Ends that were accepted are counted (Open.Epochs), for what is
+// done does not tell them either.
 //
 // # Faults and ends
 //
@@ -174,16 +187,18 @@
 // Nothing else changes counts: no Tee, merge, batch, retry or second dispatch. A token is a high-water mark and what is not
 // terminal below it, in ranges: it is bounded by what is in flight, without a rule for the source. After a node's death the
 // node goes on behind what was accepted; after the program's, a run goes on behind what was finished. Confusing them loses
-// items or repeats them. Of an input that is finished in part the token has the paths, and rule 11 holds.
+// items or repeats them. Of an input that is finished in part the token has what is settled of it, delivered or failed, and
+// what has become of it so far; rule 11 holds. So it is for Keyed regions when a new program runs: in one life the look-up
+// of rule 3 is enough. The token has the number of ends of epochs, too.
 //
 // # Failures
 //
-// A [Failure] travels in the entry or the frame in which its input is completed, and is accepted exactly when that is. It names
-// the stage of the region that has failed, the item's identity there, and, where that stage has dead letters, holds the item
-// itself, encoded. Policies, budgets and sinks are the coordinator's: to skip is to count, in one step with acceptance;
-// a dead letter is appended and made durable, and then counted. A region that dies between the failure and its acceptance
-// has reported nothing, and the item runs again. On resume a sink is cut to the token's length, or must replace by identity,
-// and budgets come from the token.
+// A [Failure] travels in the entry or the frame in which its input is completed, and is accepted exactly when that is. It
+// names the stage of the region that has failed, the item's identity there, and, where that stage has dead letters, holds
+// the item itself, encoded. Policies, budgets and sinks are the coordinator's: to skip is to count, in one step with
+// acceptance; a dead letter is appended and made durable, and only then counted, settled, and in the token. A region that
+// dies between the failure and its acceptance has reported nothing, and the item runs again. On resume a sink is cut to the
+// token's length, or must replace by identity, and budgets come from the token.
 //
 // # Credit and bounds
 //
@@ -223,9 +238,9 @@
 // Elements have a byte of bits. ids and identities count up by themselves from 0: "next" is one above the element before in
 // the same message, with its source and epoch, at first 0 and 0.
 //
-//	Open         ... Mode, Window, Grace, Arena; then, if Stream: Next, the lengths of Done, Partial, of all Paths and of Stop,
-//	             then the elements, each Partial with the number of its Paths
-//	Task         bits (1 isolated), items, blocks, then the items
+//	Open         ... Mode, Window, Grace, Arena; then, if Stream: Next, Epochs, the lengths of Done, Partial and Stop, then the
+//	             elements
+//	Task         bits (1 isolated), items, ends, blocks, then the items and the ends
 //	  Item       bits; 1 step of the id to the next; 4 source, epoch; 2 step of the index; 8 path; 16 skip; 32 attempt;
 //	             always bytes; 64 list of blocks
 //	Result       entries, outputs, failures, blocks, then the entries
@@ -238,17 +253,19 @@
 //	Frame        Seq; the lengths of Yielded, Done, Outputs, of all Members, of Failed, Epochs and of all blocks; then the elements
 //	  FrameOutput  bits; 1 epoch (else that of the one before); nothing: one next member; 2 list of members; 4 path; always bytes;
 //	             8 list of blocks
-//	  Member     bits; 2 source, epoch; 1 step of the index; 4 number of items, minus 2 (else 1); 8 path. Next is behind the last
-//	             item of the member before
+//	  Member     bits; 2 source, epoch; 1 step of the index; 4 number of items, minus 2 (else 1); 8 path; 16 stage (else that of
+//	             the one before, at first 0). Next is behind the last item of the member before; behind one with a path it is the
+//	             same input
 //	  Span       bits (2, 4: the fate); 1 source, epoch; always From, counted from where the span before ends (from 0 in
 //	             another source or epoch), and To - From - 1
 //	Profile      bits (1 last), and the other fields
 //	Block, Position, EpochEnd   their fields
 //
 // The numbers that stand before elements (items, blocks and so on) are those of the whole message, so that a receiver makes
-// room once, and before it does knows that the bytes for them are there. Spans, positions, partials, versions and ends of epochs
-// are in ascending order. There is one form of each message and no other is accepted: what is usual is not said, and nothing is
-// left behind the end. So a message that was decoded and encoded again is the same bytes. The limits are the constants Max....
+// room once, and before it does knows that the bytes for them are there. Spans, positions, partials (by input), versions and
+// ends of epochs are in ascending order. There is one form of each message and no other is accepted: what is usual is not
+// said, and nothing is left behind the end. So a message that was decoded and encoded again is the same bytes. The limits
+// are the constants Max....
 //
 // The kind and the versions of Open, and all of Refuse, stay as they are in every later version: [Versions] reads what is
 // needed to decline an Open that is otherwise not understood. Anything else of another version is not understood.

@@ -46,8 +46,9 @@ const (
 	memberIndex  = 0x01 // not where the member before ends
 	memberSource = 0x02 // source and epoch are not those of the member before
 	memberRun    = 0x04 // more than one item
-	memberPath   = 0x08 // which a run does not have
-	memberBits   = 0x0f
+	memberPath   = 0x08
+	memberStage  = 0x10 // not that of the member before
+	memberBits   = 0x1f
 
 	// Of a Span: the fate is its other two bits.
 	spanSource = 0x01 // source and epoch are not those of the span before
@@ -63,6 +64,7 @@ const (
 type place struct {
 	source, epoch int
 	index         int64
+	stage         int // of members
 }
 
 // bits are those of what must be said of id.

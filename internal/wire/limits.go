@@ -27,7 +27,7 @@ const (
 
 	// MaxStage is the highest index of a stage, and the highest number of a port.
 	MaxStage = math.MaxUint16
-	// MaxCount is the highest epoch, attempt, incarnation, copy, window and number of outputs.
+	// MaxCount is the highest epoch, attempt, incarnation, copy and window, and the highest number of outputs and siblings.
 	MaxCount = math.MaxInt32
 	// MaxIndex is the highest index of an item in its source, and the longest time in nanoseconds.
 	MaxIndex = math.MaxInt64

@@ -38,8 +38,9 @@ type Open struct {
 
 	// Of Stream regions; in a Keyed one they are not sent.
 	Next    uint64     // number of the first frame
+	Epochs  int        // ends of epochs that have been accepted: they do not come again
 	Done    []Span     // what is done, of the region's own sources: not to be yielded; ascending, apart from each other
-	Partial []Partial  // what is done in part, ascending
+	Partial []Member   // what is settled of inputs that are not done: not to be made again; the inputs ascend
 	Stop    []Position // where its sources end, if they were drained, ascending; empty: nowhere
 }
 
@@ -76,6 +77,9 @@ const (
 type Task struct {
 	Isolated bool   // it has one item, which is suspected to kill its process; nothing else is out
 	Items    []Item // ids ascend, usually
+	// Ends are those of epochs among the items, ascending: of Stream regions. They are sent again, in their places, to a later
+	// incarnation that is given items before them, or that has not had them accepted.
+	Ends []EpochEnd
 }
 
 // An Item is one input.
@@ -187,11 +191,14 @@ type FrameOutput struct {
 	Payload Payload
 }
 
-// A Member is items that an output was made of: n inputs in a row, or one of the items that came of one input.
+// A Member is items that an output was made of: inputs in a row, or siblings in a row, of those that came of one input. Where a
+// stage made several of one item (a Tee is such a stage), the stage and the path are its name: paths alone are the same in all
+// branches.
 type Member struct {
 	Source, Epoch int
 	Index         int64
-	N             int64  // at least 1, and 1 if there is a Path
+	N             int64  // at least 1: inputs from Index on, or siblings from Path on, whose last number counts up
+	Stage         int    // index of the stage that made several of one; 0 for what is one to one with the source's
 	Path          string // "" or ".3.0"
 }
 
@@ -202,20 +209,13 @@ type Span struct {
 	Fate          uint8 // as plan.Fate, at most 3: what became of those of which there is no output
 }
 
-// A Partial is an input of which some outputs have been accepted.
-type Partial struct {
-	Source, Epoch int
-	Index         int64
-	Paths         []string // of those, at the place where they were made; at least one
-}
-
 // A Position is a place in a source: before item Index of the epoch.
 type Position struct {
 	Source, Epoch int
 	Index         int64
 }
 
-// An EpochEnd says that an epoch ends behind the first After outputs of a frame.
+// An EpochEnd says that an epoch ends behind the first After outputs of a frame, or items of a task.
 type EpochEnd struct{ Epoch, After int }
 
 // Abort is the node's: the run fails with this error, and not an item. It is the last message of the session.

@@ -174,7 +174,9 @@ func (d dice) spans() (l []wire.Span) {
 
 func (d dice) members(at *wire.Member) []wire.Member {
 	one := func() wire.Member {
-		at.Index += at.N
+		if at.Path == "" {
+			at.Index += at.N
+		}
 		at.N, at.Path = 1, ""
 		switch {
 		case d.oneIn(6) || at.Index > math.MaxInt64-100:
@@ -182,8 +184,11 @@ func (d dice) members(at *wire.Member) []wire.Member {
 			*at = wire.Member{Source: p.Source, Epoch: p.Epoch, Index: p.Index / 2, N: 1 + d.number((math.MaxInt64-p.Index)/2)}
 		case d.oneIn(6):
 			at.N = 1 + d.Int64N(50)
-		case d.oneIn(6):
-			at.Path = d.path()
+		case d.oneIn(3):
+			at.Index -= d.Int64N(2) * min(1, at.Index)
+			if at.Path, at.Stage = d.path(), d.stage(); at.Path != "" {
+				at.N = 1 + d.number(wire.MaxCount-1)
+			}
 		}
 		return *at
 	}
@@ -205,11 +210,17 @@ func (d dice) frame() *wire.Frame {
 		o.Epoch = epoch
 		return o
 	})
-	for i, k := d.IntN(5), 0; i < 20 && d.oneIn(2); i++ {
-		k += d.IntN(len(m.Outputs) - k + 1)
-		m.Epochs = append(m.Epochs, wire.EpochEnd{Epoch: i, After: k})
-	}
+	m.Epochs = d.ends(len(m.Outputs))
 	return m
+}
+
+// ends makes those of epochs among n elements.
+func (d dice) ends(n int) (l []wire.EpochEnd) {
+	for i, k := d.IntN(5), 0; i < 20 && d.oneIn(2); i++ {
+		k += d.IntN(n - k + 1)
+		l = append(l, wire.EpochEnd{Epoch: i, After: k})
+	}
+	return l
 }
 
 func (d dice) open() *wire.Open {
@@ -221,14 +232,12 @@ func (d dice) open() *wire.Open {
 	if d.oneIn(2) {
 		return m
 	}
-	m.Mode, m.Next, m.Done, m.Stop = wire.Stream, d.Uint64()>>d.IntN(64), d.spans(), d.positions()
+	m.Mode, m.Next, m.Epochs, m.Done, m.Stop = wire.Stream, d.Uint64()>>d.IntN(64), d.count(), d.spans(), d.positions()
 	for _, p := range d.positions() {
+		at := p.Index / 2
 		for range d.IntN(3) {
-			m.Partial = append(m.Partial, wire.Partial{Source: p.Source, Epoch: p.Epoch, Index: p.Index, Paths: append(list(d, d.path), d.path())})
-			if p.Index == math.MaxInt64 {
-				break
-			}
-			p.Index++
+			m.Partial = append(m.Partial, wire.Member{Source: p.Source, Epoch: p.Epoch, Index: at, N: 1 + d.Int64N(4), Stage: d.stage(), Path: d.path()})
+			at += d.Int64N(3)
 		}
 	}
 	return m
@@ -246,7 +255,7 @@ func (d dice) message(k int) wire.Message {
 		return &wire.Refuse{Code: wire.Code(1 + d.IntN(255)), Text: d.text()}
 	case 3:
 		before := wire.Identity{Index: -1}
-		return &wire.Task{Isolated: d.oneIn(2), Items: list(d, func() wire.Item {
+		m := &wire.Task{Isolated: d.oneIn(2), Items: list(d, func() wire.Item {
 			it := wire.Item{ID: d.id(&next), Identity: d.identity(&before), Payload: d.payload()}
 			if it.Identity.Index < 0 {
 				it.Identity.Index = 0
@@ -256,6 +265,8 @@ func (d dice) message(k int) wire.Message {
 			}
 			return it
 		})}
+		m.Ends = d.ends(len(m.Items))
+		return m
 	case 4:
 		return &wire.End{Last: d.Uint64() >> d.IntN(64)}
 	case 5:
