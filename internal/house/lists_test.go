@@ -45,6 +45,8 @@ func lists() house.Lists {
 			"internal/link/send.go":             "gRPC's streams block, and have one writer each",
 			"internal/link/conn.go":             "a session of a coordinator is watched by its connection",
 			"internal/link/serve.go":            "gRPC's server blocks, and a handler may block in a stream that must end",
+			"supervisor/host.go":                "what comes out of a region is sent while its inputs are received",
+			"supervisor/nodes.go":               "a session with a process is waited for beside the run's actors",
 			"supervisor/task.go":                "a background task runs beside the run that it belongs to",
 			"supervisor/herald.go":              "the herald tells events to a listener that may be slow",
 			"actors/hooks.go":                   "hooks around stages run before the first actor has something to do and after the last one has ended",

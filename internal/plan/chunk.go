@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"reflect"
 	"sync"
 	"unsafe"
@@ -119,24 +118,6 @@ func (c *Of[T]) Forget(i int) {
 // Encode appends the encoding of item i to dst.
 func (c *Of[T]) Encode(codec codecs.Codec, dst []byte, i int) ([]byte, error) {
 	return codec.Append(dst, c.Items[i])
-}
-
-// Decode appends the item that src is the encoding of.
-func (c *Of[T]) Decode(codec codecs.Codec, src []byte) (err error) {
-	n := len(c.Items)
-	var zero T
-	c.Items = append(c.Items, zero)
-	defer func() {
-		if r := recover(); r != nil {
-			value, stack := Panicked(r)
-			err = fmt.Errorf("decoding a %v panicked: %v\n%s", reflect.TypeFor[T](), value, stack)
-		}
-		if err != nil {
-			c.Items[n] = zero
-			c.Items = c.Items[:n]
-		}
-	}()
-	return codec.Decode(src, &c.Items[n])
 }
 
 // Bytes returns the size of all items, or 0 if the type has no known size.
