@@ -53,7 +53,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		{"the next id, said", []byte{4, 0, 1, 0, 0, 1, 0, 0}, "Task", 6, "goes without saying"},
 		{"the same source, said", []byte{4, 0, 1, 0, 0, 4, 0, 0, 0}, "Task", 6, "goes without saying"},
 		{"the next index, said", []byte{4, 0, 1, 0, 0, 2, 0, 0}, "Task", 6, "goes without saying"},
-		{"an empty path, said", []byte{4, 0, 1, 0, 0, 8, 0, 0}, "Task", 6, "goes without saying"},
+		{"an empty path, said", []byte{4, 0, 1, 0, 0, 8, 0, 0}, "Task", 6, "a path is not"},
 		{"no skip, said", []byte{4, 0, 1, 0, 0, 16, 0, 0}, "Task", 6, "goes without saying"},
 		{"no blocks, said", []byte{4, 0, 1, 0, 1, 64, 0, 0, 0, 0}, "Task", 7, "goes without saying"},
 		{"index -1", []byte{4, 0, 1, 0, 0, 2, 1, 0}, "Task", 0, "above its limit"},
