@@ -82,9 +82,7 @@ func (r *reader) small(k kind) Message {
 	case kindPong:
 		return &Pong{}
 	}
-	if len(r.b) > 0 {
-		r.off = 0
-	}
+	r.off = 0
 	r.fail(unknown)
 	return nil
 }

@@ -46,7 +46,7 @@ func (r *reader) frame() *Frame {
 			r.fail(unannounced)
 		}
 		if bits&framePath != 0 {
-			o.Path = r.longPath()
+			o.Path = r.path()
 		}
 		o.Payload.Bytes = r.take(MaxPayload)
 		if bits&frameBlocks != 0 {
@@ -96,7 +96,7 @@ func (r *reader) member(m *Member, bits byte, at *place) {
 			m.N = 2 + int64(r.number(MaxIndex-2))
 		}
 		if bits&memberPath != 0 {
-			m.Path = r.longPath()
+			m.Path = r.path()
 		}
 		if bits&memberStage != 0 {
 			start := r.off

@@ -61,7 +61,7 @@ func (r *reader) identity(bits byte, at *place) (path string) {
 		at.index += r.step()
 	}
 	if bits&hasPath != 0 {
-		path = r.longPath()
+		path = r.path()
 	}
 	return path
 }
@@ -163,7 +163,7 @@ func (r *reader) outputs(list []Output) {
 			o.Port = int(r.explicit(MaxStage))
 		}
 		if bits&outputPath != 0 {
-			o.Path = r.longPath()
+			o.Path = r.path()
 		}
 		o.Payload.Bytes = r.take(MaxPayload)
 		if bits&outputBlocks != 0 {

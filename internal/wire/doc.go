@@ -102,11 +102,12 @@
 //     dispatched again says in Skip how many were got, and the entry at last has those behind the parts. A node sends a part when
 //     the coordinator has handed on all but a window of those before (one part by default). Streaming is its author's promise that
 //     outputs come again in the same order.
-//  5. Frame. Seq must be the next one; anything else is a fault in the program, for the session is the fence. In one step: the
-//     slots of what is done are freed, outputs are appended, failures and ends of epochs applied. Parts of an input that are
-//     members of an output, or have failed, are noted as settled until the input is done: a set of stage and path, for neither a count nor
-//     the highest path says what was filtered or overtaken. What has become of an input is put together over incarnations:
-//     failed before delivered before what the span says, since a node does not know what was settled before it.
+//  5. Frame. Seq must be the next one; anything else is a fault in the program, for the session is the fence. In one step:
+//     the slots of what is done are freed, outputs are appended, failures and ends of epochs applied. Parts of an input that
+//     are members of an output, or have failed, are noted as settled until the input is done: a set of stage and path, for
+//     neither a count nor the highest path says what was filtered or overtaken. What has become of an input is put together
+//     over incarnations: failed before delivered before what the span says, since a node does not know what was settled before
+//     it.
 //  6. Release. Ordered: outputs of the head only, in their order, then the head moves. Otherwise: of any slot that is done.
 //     Outputs leave one by one as credit downstream allows; with the last one the slot is free, an empty group's at once.
 //  7. Tee, Route and ports. Each branch is handed its outputs independently; the slot is free when all have theirs. A merge
@@ -193,7 +194,7 @@
 //
 // # Failures
 //
-// A [Failure] travels in the entry or the frame in which its input is completed, and is accepted exactly when that is. It
+// A [Failure] travels in the entry of its input, or in a frame, and is accepted when that is: nowhere else is it told. It
 // names the stage of the region that has failed, the item's identity there, and, where that stage has dead letters, holds
 // the item itself, encoded. Policies, budgets and sinks are the coordinator's: to skip is to count, in one step with
 // acceptance; a dead letter is appended and made durable, and only then counted, settled, and in the token. A region that

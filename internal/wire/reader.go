@@ -149,13 +149,10 @@ func (r *reader) fixed(dst []byte) {
 // chunk is the most bytes that paths share: one allocation for many, and not much that one of them keeps alive.
 const chunk = 512
 
-// path reads a path, which may be empty.
+// path reads a path that is there.
 func (r *reader) path() string {
 	start := r.off
 	p := r.take(MaxPath)
-	if len(p) == 0 {
-		return ""
-	}
 	if !wellFormed(p) {
 		r.off = start
 		r.fail(badPath)
@@ -170,18 +167,7 @@ func (r *reader) path() string {
 	return r.paths.String()[from:]
 }
 
-// longPath reads a path that is there.
-func (r *reader) longPath() string {
-	start := r.off
-	p := r.path()
-	if p == "" && r.reason == "" {
-		r.off = start
-		r.fail(roundabout)
-	}
-	return p
-}
-
-// wellFormed reports whether p is numbers in decimal with a dot before each.
+// wellFormed reports whether p is numbers in decimal with a dot before each, and at least one.
 func wellFormed(p []byte) bool {
 	digits := 1
 	for i, c := range p {
@@ -194,7 +180,7 @@ func wellFormed(p []byte) bool {
 			digits++
 		}
 	}
-	return digits > 0 && p[0] == '.'
+	return digits > 0 && len(p) > 0
 }
 
 // count reads how many elements of at least size bytes follow, and refuses what has no room in the rest.

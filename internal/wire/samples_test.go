@@ -3,6 +3,7 @@ package wire_test
 import (
 	"encoding/hex"
 	"flag"
+	"math"
 	"os"
 	"reflect"
 	"strings"
@@ -71,7 +72,7 @@ func samples() []wire.Message {
 			Outputs: []wire.FrameOutput{
 				{Epoch: 1, Members: []wire.Member{{Epoch: 1, Index: 50, N: 1}}, Payload: of("first")},
 				{Epoch: 1, Members: []wire.Member{{Epoch: 1, Index: 51, N: 1}}, Payload: of("usual")},
-				{Epoch: 1, Members: []wire.Member{{Epoch: 1, Index: 52, N: 8}, {Epoch: 1, Index: 61, N: 3, Stage: 2, Path: ".2"}, {Epoch: 1, Index: 61, N: 1, Stage: 2, Path: ".9"}}, Path: ".0", Payload: of("batch", block)},
+				{Epoch: 1, Members: []wire.Member{{Epoch: 1, Index: 52, N: 8}, {Epoch: 1, Index: 61, N: 3, Stage: 2, Path: ".2"}, {Epoch: 1, Index: 61, N: 1, Stage: 2, Path: ".9"}, {Index: math.MaxInt64 - 5, N: 5}}, Path: ".0", Payload: of("batch", block)},
 				{Epoch: 2},
 			},
 			Failed: []wire.Failure{failed}, Epochs: []wire.EpochEnd{{Epoch: 0, After: 0}, {Epoch: 1, After: 3}},
