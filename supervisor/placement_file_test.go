@@ -205,3 +205,19 @@ func TestCertificatesAreReadFromFiles(t *testing.T) {
 		t.Errorf("both: %v", err)
 	}
 }
+
+func TestTheFileOfTheGuideIsRead(t *testing.T) {
+	guide, err := os.ReadFile("../docs/placement.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(guide), "```yaml\n")
+	text, _, _ = strings.Cut(text, "```")
+	token := newToken(t, "node.token")
+	at, err := ParsePlacement(put(t, filepath.Dir(token.path), "placement.yaml", text))
+	want := "decode..resize=4*subprocess?nice=10&cpus=0-3,8&memory=2GiB&env=TZ&env=TOKEN,embed=dns:///loaders:7433?join=" +
+		escape(token.path) + ",index=subprocess?nice=10"
+	if err != nil || at.String() != want {
+		t.Errorf("got %v, %v", at, err)
+	}
+}
