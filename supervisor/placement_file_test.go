@@ -111,9 +111,10 @@ func TestAFileIsRefusedAtTheLine(t *testing.T) {
 		{"a.yaml", "a: &x 1\n", `:1: anchors and aliases are not read here`},
 		{"a.yaml", "- *x\n", `: not YAML: unknown anchor 'x' referenced`},
 		{"a.yaml", "subprocess:\n  nice: !!int 1\n", `:2: tags, such as !!int, are not read here`},
-		{"a.yaml", "inprocess\n---\ninprocess\n", `:3: a second document`},
-		{"a.yaml", "subprocess:\n  nice: [1\n", `:3: not YAML: did not find expected ',' or ']'`},
+		{"a.yaml", "inprocess\n---\ninprocess\n", `:2: a second document`},
+		{"a.yaml", "subprocess:\n  nice: [1\n", `:2: not YAML: did not find expected ',' or ']'`},
 		{"a.yaml", "subprocess:\n\tnice: 1\n", `:2: not YAML: found character that cannot start any token`},
+		{"a.yaml", "subprocess:\n  nice: 1\n cpus: 1\n", `:1: not YAML: did not find expected key`},
 		{"a.yaml", "\xff", `: not YAML: `},
 		{"a.json", "{\"subprocess\": {\n\"nice\": 1,\n}}", `:3: not JSON: invalid character '}' looking for beginning of object key string`},
 		{"a.json", "{\"subprocess\":\n {\n\"nice\": 1.5, \n\"xyzzy\": {}}}", `:3: nice: want a number, 0 to 19|:4: unknown field: subprocess has no "xyzzy": ` + has},
@@ -124,7 +125,7 @@ func TestAFileIsRefusedAtTheLine(t *testing.T) {
 		{"a.json", "inprocess", `:1: not JSON: `},
 		{"a.yaml", strings.Repeat("#", 1<<20+1), `: not read: `},
 		{"a.yaml", strings.Repeat("[", 1<<19), `: not YAML: exceeded max depth`},
-		{"a.json", strings.Repeat("[", 1<<19), `: not JSON: exceeded max depth`},
+		{"a.json", strings.Repeat("[", 1<<19), `:1: not JSON: invalid character '[' exceeded max depth`},
 	} {
 		path := put(t, dir, tt.name, tt.text)
 		at, err := ParsePlacement(path)
