@@ -114,7 +114,7 @@ func TestAFileIsRefusedAtTheLine(t *testing.T) {
 		{"a.yaml", "inprocess\n---\ninprocess\n", `:2: a second document`},
 		{"a.yaml", "subprocess:\n  nice: [1\n", `:2: not YAML: did not find expected ',' or ']'`},
 		{"a.yaml", "subprocess:\n\tnice: 1\n", `:2: not YAML: found character that cannot start any token`},
-		{"a.yaml", "subprocess:\n  nice: 1\n cpus: 1\n", `:1: not YAML: did not find expected key`},
+		{"a.yaml", "subprocess:\n  nice: 1\n cpus: 1\n", `:3: not YAML: did not find expected key`},
 		{"a.yaml", "\xff", `: not YAML: `},
 		{"a.json", "{\"subprocess\": {\n\"nice\": 1,\n}}", `:3: not JSON: invalid character '}' looking for beginning of object key string`},
 		{"a.json", "{\"subprocess\":\n {\n\"nice\": 1.5, \n\"xyzzy\": {}}}", `:3: nice: want a number, 0 to 19|:4: unknown field: subprocess has no "xyzzy": ` + has},
