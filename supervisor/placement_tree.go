@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -46,9 +47,8 @@ func yamlNode(y *yaml.Node) (n node, line int, reason string) {
 	}
 	switch y.Kind {
 	case yaml.ScalarNode:
-		n.kind, n.text = scalarNode, y.Value
-		if y.ShortTag() == "!!null" {
-			n.kind = nullNode
+		if y.ShortTag() != "!!null" {
+			n.kind, n.text = scalarNode, y.Value
 		}
 	case yaml.SequenceNode:
 		n.kind = listNode
@@ -77,11 +77,16 @@ func yamlNode(y *yaml.Node) (n node, line int, reason string) {
 }
 
 // yamlFault takes the line out of what the library says: "yaml: line 3: did not find expected key".
+// It counts lines from 0 where its parser, and not its scanner, finds the fault.
 func yamlFault(err error) (line int, reason string) {
+	early := []string{"<document start>", "node content", "key", "'-' indicator", "',' or ']'", "',' or '}'"}
 	reason = strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, ok := strings.CutPrefix(reason, "line "); ok {
 		if digits, rest, ok := strings.Cut(rest, ": "); ok {
 			if n, err := strconv.Atoi(digits); err == nil {
+				if slices.Contains(early, strings.TrimPrefix(rest, "did not find expected ")) {
+					n++
+				}
 				return n, "not YAML: " + rest
 			}
 		}

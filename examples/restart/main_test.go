@@ -123,7 +123,8 @@ func TestAMistakeInTheCommandLineIsOneLine(t *testing.T) {
 		{"items that are no number", []string{"-items", "many"}, `invalid value "many" for flag -items: parse error`},
 		{"negative panics", []string{"-panic-every", "-1"}, "-panic-every -1: want at least 1, or 0 for never"},
 		{"negative failures", []string{"-fail-every", "-1"}, "-fail-every -1: want at least 1, or 0 for none"},
-		{"an unknown placement", []string{"-placement", "moon"}, `placement "moon": not known: want "inprocess"`},
+		{"an unknown placement", []string{"-placement", "moon"}, `placement "moon": not known: want "inprocess", "subprocess", ` +
+			`tcp://HOST:PORT, dns:///NAME:PORT, 4*subprocess, STAGE..STAGE=subprocess, or a file, .yaml or .json`},
 		{"an unknown flag", []string{"-speed", "9"}, "flag provided but not defined: -speed"},
 		{"a word", []string{"100"}, `unexpected argument "100"`},
 	} {
