@@ -214,7 +214,7 @@ type Check struct {
 	Name     string // the configuration
 	// Without is the rule that is left out; "" is the protocol itself.
 	Without string
-	// Breaks begins or is within the name of the property that does not hold then.
+	// Breaks is within the name of the property that does not hold then; "" is any.
 	Breaks string
 	// Meets are situations of which the search is worthless if it meets none.
 	Meets []string

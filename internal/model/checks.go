@@ -7,7 +7,7 @@ const stateLimit = 6_000_000
 
 // Checks returns every check that cost at most so much, long ones first.
 func Checks(most Cost) []Check {
-	all := slices.Concat(poolChecks(), hubChecks(), nodeChecks(), heldChecks(), entryChecks(), epochChecks())
+	all := slices.Concat(poolChecks(), hubChecks(), fanChecks(), nodeChecks(), heldChecks(), entryChecks(), epochChecks())
 	all = slices.DeleteFunc(all, func(c Check) bool { return c.Cost > most })
 	slices.SortStableFunc(all, byCost)
 	return all

@@ -71,6 +71,9 @@ func heldChecks() (all []Check) {
 	// The pieces of a batch can be told apart only if the same batch is made again: these graphs need residue, or are
 	// refused.
 	add("suppression, pieces of timer batches in batches", "batches that depend on their input only", "repeated", Small, timed(pieces))
+	mixed := pieces
+	mixed.shuffle = true
+	add("suppression, pieces of shuffled batches in batches", "batches that depend on their input only", "repeated", Small, mixed)
 	add("suppression, pieces of timer batches", "batches that depend on their input only", "repeated", Small, timed(alone))
 
 	residue := func(c heldConfig) heldConfig {

@@ -7,7 +7,7 @@ import (
 	"github.com/weirflow/weir/internal/model"
 )
 
-// -full searches the largest configurations too, which takes about a minute.
+// -full searches the largest configurations too, which takes about ten seconds of a core.
 var full = flag.Bool("full", false, "search the largest configurations too")
 
 func checks() []model.Check {

@@ -136,8 +136,6 @@ func (c *poolConfig) unfinished(s poolState) string {
 	return ""
 }
 
-func (c *poolConfig) all() uint8 { return upTo(c.inputs) }
-
 // open is how many slots are taken.
 func (s *poolState) open() (n int) {
 	for _, slot := range s.slots {
