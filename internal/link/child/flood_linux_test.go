@@ -3,6 +3,7 @@ package child
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"testing"
@@ -61,4 +62,41 @@ func TestAFloodNeitherBlocksTheChildNorGrowsTheParent(t *testing.T) {
 		})
 	}
 	close(stuck)
+}
+
+func TestWhatWasPrintedBeforeADeathIsReadAfterIt(t *testing.T) {
+	stdout, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr, errs, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close() // both are open until the end, as others may have them
+	defer errs.Close()
+	said := bytes.Repeat([]byte("0123456789\n"), 5000) // more than one buffer
+	if _, err := errs.Write(said); err != nil {
+		t.Fatal(err)
+	}
+	var heard []byte
+	o := newOutput(stdout, stderr, func(line []byte) { heard = append(append(heard, line...), '\n') })
+	if err := stderr.SetReadDeadline(time.Unix(1, 0)); err != nil { // nothing is read before
+		t.Fatal(err)
+	}
+	o.start()
+	o.finish()
+	if !bytes.Equal(o.tail.bytes(), said) || !bytes.Equal(heard, said) || o.lost() != 0 {
+		t.Errorf("%d bytes of tail, %d of lines, %d lines lost", len(o.tail.bytes()), len(heard), o.lost())
+	}
+}
+
+func TestASlowListenerIsNotWaitedForAfterADeath(t *testing.T) {
+	stuck := make(chan struct{})
+	defer close(stuck)
+	p := started(t, "lines:1000", Spec{Output: func([]byte) { <-stuck }})
+	within(t, p.Exited(), 10*time.Second, "the death")
+	if e := p.Exit(); e.Dropped != 1000 || string(e.Tail) != "and no end" {
+		t.Errorf("%d lines were dropped, tail %q", e.Dropped, e.Tail)
+	}
 }

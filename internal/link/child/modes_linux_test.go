@@ -123,13 +123,14 @@ func modes() map[string]func(c *Child, arg string) {
 			}
 			fmt.Fprint(os.Stderr, "and no end")
 		},
-		"family": func(c *Child, _ string) { // a grandchild that holds the pipes
+		"family": func(c *Child, arg string) { // a grandchild that holds the pipes
 			grandchild, err := os.StartProcess("/bin/sleep", []string{"sleep", "1000"}, &os.ProcAttr{
-				Files: []*os.File{nil, os.Stdout, os.Stderr}})
+				Files: []*os.File{nil, os.Stdout, os.Stderr}, Sys: &syscall.SysProcAttr{Setpgid: arg == "apart"}})
 			if err != nil {
 				log.Fatal(err)
 			}
 			_ = json.NewEncoder(c.Conn()).Encode(grandchild.Pid)
+			fmt.Fprint(os.Stderr, "the last words")
 			os.Exit(5)
 		},
 		"again": func(c *Child, _ string) { // a grandchild of the same program, with all that is inherited
