@@ -123,6 +123,13 @@ func modes() map[string]func(c *Child, arg string) {
 			}
 			fmt.Fprint(os.Stderr, "and no end")
 		},
+		"hog": func(*Child, string) {
+			var all [][]byte
+			for range 1 << 10 {
+				all = append(all, bytes.Repeat([]byte("x"), 4<<20))
+			}
+			fmt.Println(len(all))
+		},
 		"family": func(c *Child, arg string) { // a grandchild that holds the pipes
 			grandchild, err := os.StartProcess("/bin/sleep", []string{"sleep", "1000"}, &os.ProcAttr{
 				Files: []*os.File{nil, os.Stdout, os.Stderr}, Sys: &syscall.SysProcAttr{Setpgid: arg == "apart"}})
