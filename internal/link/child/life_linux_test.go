@@ -151,6 +151,26 @@ func TestWhatAChildHasStartedGoesWithIt(t *testing.T) {
 	goneWithin(t, pid, time.Second)
 }
 
+func TestAChildsDeathIsKnownThoughOthersHoldItsPipes(t *testing.T) {
+	if _, err := os.Stat("/bin/sleep"); err != nil {
+		t.Skip(err)
+	}
+	before := census(t)
+	p := started(t, "family:apart", Spec{Output: func([]byte) {}})
+	var pid int
+	answer(t, p, &pid)
+	defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
+	within(t, p.Exited(), 10*time.Second, "the death")
+	if e := p.Exit(); e.Code != 5 || string(e.Tail) != "the last words" {
+		t.Errorf("%s, %q", e.Text, e.Tail)
+	}
+	if err := syscall.Kill(pid, 0); err != nil {
+		t.Errorf("what has a group of its own was to live on: %v", err)
+	}
+	_ = p.Conn().Close()
+	before.sameAgain(t)
+}
+
 func TestManyKilledChildrenLeaveNothing(t *testing.T) {
 	n := 300
 	if testing.Short() {
@@ -346,12 +366,13 @@ func goneWithin(t *testing.T, pid int, d time.Duration) {
 	}
 	defer unix.Close(fd)
 	for {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(d.Milliseconds()))
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(max(0, d.Milliseconds())))
 		if err == unix.EINTR {
 			continue
 		}
 		if n != 1 {
 			t.Errorf("process %d lives after %v", pid, d)
+			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 		}
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestAChildSeesWhatItWasGiven(t *testing.T) {
@@ -65,6 +66,16 @@ func TestAChildSeesWhatItWasGiven(t *testing.T) {
 	}
 	if _, err := file.Stat(); err != nil {
 		t.Errorf("the file is the caller's: %v", err)
+	}
+}
+
+func TestAChildThatTakesMoreMemoryThanItMayDies(t *testing.T) {
+	p := started(t, "hog", Spec{MemoryBytes: 64 << 20})
+	within(t, p.Exited(), 60*time.Second, "the death")
+	e := p.Exit()
+	t.Logf("%s, at most %d MiB", e.Text, e.Usage.MaxRSSBytes>>20)
+	if e.Text == "exit status 0" || e.Usage.MaxRSSBytes > 1<<30 {
+		t.Errorf("it took %d MiB and ended as %q", e.Usage.MaxRSSBytes>>20, e.Text)
 	}
 }
 

@@ -123,13 +123,21 @@ func modes() map[string]func(c *Child, arg string) {
 			}
 			fmt.Fprint(os.Stderr, "and no end")
 		},
-		"family": func(c *Child, _ string) { // a grandchild that holds the pipes
+		"hog": func(*Child, string) {
+			var all [][]byte
+			for range 1 << 10 {
+				all = append(all, bytes.Repeat([]byte("x"), 4<<20))
+			}
+			fmt.Println(len(all))
+		},
+		"family": func(c *Child, arg string) { // a grandchild that holds the pipes
 			grandchild, err := os.StartProcess("/bin/sleep", []string{"sleep", "1000"}, &os.ProcAttr{
-				Files: []*os.File{nil, os.Stdout, os.Stderr}})
+				Files: []*os.File{nil, os.Stdout, os.Stderr}, Sys: &syscall.SysProcAttr{Setpgid: arg == "apart"}})
 			if err != nil {
 				log.Fatal(err)
 			}
 			_ = json.NewEncoder(c.Conn()).Encode(grandchild.Pid)
+			fmt.Fprint(os.Stderr, "the last words")
 			os.Exit(5)
 		},
 		"again": func(c *Child, _ string) { // a grandchild of the same program, with all that is inherited

@@ -67,6 +67,9 @@ func (o *output) finish() {
 	select {
 	case <-o.handed:
 	case <-o.givenUp:
+		for range o.lines { // hand is still busy with one
+			o.spend(0, 1)
+		}
 	}
 	late.Stop()
 }

@@ -19,9 +19,8 @@ type Process struct {
 	exit    Exit          // written before exited is closed
 	reaped  chan struct{} // closed when the thread that started the child is needed no more
 
-	mu   sync.Mutex
-	os   *os.Process // set once, before Start returns
-	gone bool        // its number may be somebody else's; guarded by mu
+	os      *os.Process // set once, before Start returns
+	reaping sync.Mutex  // held while the group is killed, which needs a number that is still the child's
 }
 
 // An Exit is how a child ended.
@@ -151,11 +150,9 @@ func (p *Process) Exit() Exit {
 
 // Kill sends SIGKILL to the child and its process group. It does not wait, and does nothing to a child that has exited.
 func (p *Process) Kill() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.gone {
-		killGroup(p.os)
-	}
+	p.reaping.Lock()
+	defer p.reaping.Unlock()
+	killGroup(p.os)
 }
 
 // End asks the child to go: it exits as soon as it hears of it, if it has entered and is not stopped.

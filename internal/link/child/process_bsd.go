@@ -63,15 +63,8 @@ func limit(pid int, s *Spec) error {
 	return nil
 }
 
-// reap waits for the child's death and lets it go. What is left of its group lives on: once the child is reaped, its number
-// may be somebody else's.
-func (p *Process) reap() (*os.ProcessState, error) {
-	state, err := p.os.Wait()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.gone = true
-	return state, err
-}
+// reap waits for the child's death and lets it go. What is left of its group lives on: the number may be somebody else's now.
+func (p *Process) reap() (*os.ProcessState, error) { return p.os.Wait() }
 
 // name does nothing: the program's file has the right name already.
 func name(string) {}

@@ -92,12 +92,10 @@ func limit(pid int, s *Spec) error {
 func (p *Process) reap() (*os.ProcessState, error) {
 	for unix.Waitid(unix.P_PID, p.os.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.reaping.Lock()
+	defer p.reaping.Unlock()
 	killGroup(p.os)
-	state, err := p.os.Wait()
-	p.gone = true
-	return state, err
+	return p.os.Wait()
 }
 
 // name makes the child appear as its program, and not as "exe".

@@ -98,8 +98,8 @@ func readNow(f *os.File, b []byte) (n int) {
 	return n
 }
 
-// killGroup kills a process that nobody has reaped, and its group. The group has its leader's number, which is not given to
-// others before the leader is reaped.
+// killGroup kills a process that was not reaped, and its group. The group has its leader's number, which is not given to
+// others before the leader is reaped. What was reaped is os.ErrProcessDone.
 func killGroup(p *os.Process) {
 	if p.Kill() == nil {
 		_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
