@@ -24,11 +24,12 @@ type Packer struct {
 	codec codecs.Codec
 	arena Target // nil: there is none
 	buf   []byte // what payloads have in messages
+	most  int    // bytes of a payload in a message: MaxInline
 	full  int64
 }
 
 // NewPacker returns a Packer. arena is nil if there is none.
-func NewPacker(c codecs.Codec, arena Target) *Packer { return &Packer{codec: c, arena: arena} }
+func NewPacker(c codecs.Codec, arena Target) *Packer { return &Packer{codec: c, arena: arena, most: MaxInline} }
 
 // Reset says that all payloads made so far have been copied into messages: the buffer that they lie in is used again.
 func (p *Packer) Reset() {
@@ -79,8 +80,8 @@ func (f *Form[T]) Release(v *T) {
 
 // parts makes a payload of a head and a block.
 func (p *Packer) parts(head, block []byte) (wire.Payload, error) {
-	if len(head) > MaxInline {
-		return wire.Payload{}, tooLarge(len(head), nil)
+	if len(head) > p.most {
+		return wire.Payload{}, fmt.Errorf("%w: a head of %d bytes, more than %d", codecs.ErrTooLarge, len(head), p.most)
 	}
 	if len(block) >= Threshold && p.arena != nil {
 		if at, ok := p.arena.Put(block); ok {
@@ -88,8 +89,8 @@ func (p *Packer) parts(head, block []byte) (wire.Payload, error) {
 		}
 		p.full++
 	}
-	if n := len(head) + len(block); n > MaxInline {
-		return wire.Payload{}, tooLarge(len(block), p.arena)
+	if n := len(head) + len(block); n > p.most {
+		return wire.Payload{}, p.tooLarge(len(block))
 	}
 	start := len(p.buf)
 	p.buf = append(append(p.buf, head...), block...)
@@ -103,7 +104,7 @@ func (p *Packer) encode(v any) (wire.Payload, error) {
 	if err != nil {
 		return wire.Payload{}, err
 	}
-	if p.buf = out; len(out)-start <= MaxInline {
+	if p.buf = out; len(out)-start <= p.most {
 		return wire.Payload{Bytes: p.since(start)}, nil
 	}
 	defer func() { p.buf = out[:start] }()
@@ -112,18 +113,18 @@ func (p *Packer) encode(v any) (wire.Payload, error) {
 			return wire.Payload{Blocks: []wire.Block{at}}, nil
 		}
 	}
-	return wire.Payload{}, tooLarge(len(out)-start, p.arena)
+	return wire.Payload{}, p.tooLarge(len(out) - start)
 }
 
 // since returns what was written to the buffer from start on. It stays as it is when the buffer grows.
 func (p *Packer) since(start int) []byte { return p.buf[start:len(p.buf):len(p.buf)] }
 
-func tooLarge(n int, arena Target) error {
+func (p *Packer) tooLarge(n int) error {
 	switch {
-	case arena == nil:
-		return fmt.Errorf("%w: %d bytes, more than %d", codecs.ErrTooLarge, n, MaxInline)
-	case uint64(n) <= arena.Size():
+	case p.arena == nil:
+		return fmt.Errorf("%w: %d bytes, more than %d", codecs.ErrTooLarge, n, p.most)
+	case uint64(n) <= p.arena.Size():
 		return fmt.Errorf("%w: %d bytes", ErrFull, n)
 	}
-	return fmt.Errorf("%w: %d bytes, more than %d and than the %d of shared memory", codecs.ErrTooLarge, n, MaxInline, arena.Size())
+	return fmt.Errorf("%w: %d bytes, more than %d and than the %d of shared memory", codecs.ErrTooLarge, n, p.most, p.arena.Size())
 }
