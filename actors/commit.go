@@ -14,11 +14,14 @@ func (s *stage) returned(p *piece) {
 	}
 	p.state.Store(home)
 	h.suspect = false
-	if !p.unopened {
+	if !p.unopened && s.far == nil {
 		s.opened(h)
 	}
 	n := p.reached - p.from
 	s.observe(p, n)
+	if s.far != nil {
+		s.returnedFar(p, p.to-p.from, n)
+	}
 	s.advance(p, p.reached, result{chunk: p.out, branches: p.branches, begun: p.begun}, p.dropped, p.held)
 	p.out, p.branches, p.begun, p.resume = nil, nil, nil, p.open
 	for i := range p.outs { // whatever its worker does next must not wait for their turn
@@ -50,7 +53,7 @@ func (s *stage) returned(p *piece) {
 		return
 	}
 	s.release(p)
-	if (s.spec.OneByOne() || s.spec.Streaming) && len(s.lost) > 1 {
+	if (s.spec.OneByOne() || s.spec.Streaming || s.far != nil) && len(s.lost) > 1 {
 		s.relist()
 	}
 	s.watchHeld()

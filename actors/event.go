@@ -42,6 +42,14 @@ type (
 		Worker int
 		Err    error
 	}
+	// NodeLost says that a session with a copy of a region is over, and when there is another.
+	NodeLost struct {
+		Region string
+		Copy   int
+		Life   int // of the copy, counted from 1
+		Err    error
+		Retry  time.Duration
+	}
 	// HookFailed says that a hook around a stage returned an error, or panicked. The run fails with it, unless it was
 	// stopped before.
 	HookFailed struct {
@@ -50,6 +58,7 @@ type (
 	}
 )
 
+func (NodeLost) event()    {}
 func (Restarted) event()   {}
 func (Retried) event()     {}
 func (Failed) event()      {}

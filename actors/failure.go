@@ -15,6 +15,10 @@ import (
 // judge decides what becomes of the item at which a piece has failed, or of its flush.
 func (s *stage) judge(p *piece) {
 	err := p.Err
+	if p.faults != nil {
+		s.judgeFaults(p)
+		return
+	}
 	if s.ctx.Err() != nil && p.Canceled {
 		s.lost = append(s.lost, p) // the function was told to end: this says nothing about the item
 		return

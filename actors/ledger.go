@@ -19,6 +19,8 @@ type lot struct {
 	round plan.Round // ends behind it, and that mark has not been cut
 	last  bool       // an epoch ends behind it, and that mark has not been cut
 	read  bool       // a function that hangs may still look at it: the chunk is left to the collector
+
+	entries []outcome // what has come of its items, where they are worked on elsewhere
 }
 
 // A piece is what a worker gets: items [from, to) of a lot, or a flush, or both. It stays in the ledger, in input
@@ -43,8 +45,10 @@ type origin struct {
 	epoch int
 	era   int // epochs' ends cut before it
 	past
-	alone  int  // items before it go one by one: one of them has cost the worker of all
-	single bool // they are the rest of a piece that was called back: no estimate is trusted, they go out one by one
+	lostTimes int  // sessions that were lost when they had them
+	suspect   bool // one of them may kill its process
+	alone     int  // items before it go one by one: one of them has cost the worker of all
+	single    bool // they are the rest of a piece that was called back: no estimate is trusted, they go out one by one
 }
 
 // An ending is what comes behind the items of a piece.
@@ -74,6 +78,11 @@ type loan struct {
 	tick   int  // when it was
 	fresh  bool // nothing is queued before it
 	late   bool // it has been called back
+
+	// Of a copy.
+	sent    bool          // to its session
+	sentAt  time.Duration // when
+	missing int           // items of which nothing has been accepted
 }
 
 // An answer is written by the worker between receipt and return. It is empty when the piece is handed out, and holds
@@ -88,6 +97,8 @@ type answer struct {
 	dropped  int
 	open     plan.Partial // of item reached
 	busy     time.Duration
+
+	faults []fault // of item reached, where it was worked on elsewhere
 
 	plan.Verdict      // on item reached, or on the flush
 	flushing     bool // Err is that of a flush

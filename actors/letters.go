@@ -32,12 +32,14 @@ type letterActor struct {
 // until then.
 type letterRequest struct {
 	quiet
-	from   *actor.PID
-	item   *stages.ItemError
-	chunk  plan.Chunk // nil: there is nothing but the error
-	at     int        // place of the item in chunk
-	piece  *piece
-	stored error // nil: it has been
+	from    *actor.PID
+	item    *stages.ItemError
+	chunk   plan.Chunk // nil: there is nothing but the error
+	at      int        // place of the item in chunk
+	piece   *piece
+	payload []byte // instead of the item in chunk, if far
+	far     bool   // the item is another process's
+	stored  error  // nil: it has been
 }
 
 // syncLetters says that all that has been written before is to be synced.
@@ -46,7 +48,7 @@ type syncLetters struct{ quiet }
 func (*letterRequest) control() {}
 
 func newLetterActor(r *Run, box *mailbox, l Letters) *letterActor {
-	return &letterActor{run: r, box: box, of: r.graph.Stages[l.Stages[0]], to: l.To}
+	return &letterActor{run: r, box: box, of: r.spec(l.Stages[0]), to: l.To}
 }
 
 func (a *letterActor) Receive(c actor.Context) {
@@ -109,6 +111,10 @@ func (a *letterActor) sink(f func(context.Context) error) (told bool, err error)
 func (a *letterActor) write(d *letterRequest) (told bool, err error) {
 	var l stages.Letter
 	told, err = a.guard(func(context.Context) (err error) {
+		if d.far {
+			l = stages.LetterFrom(a.run.graph, d.item, d.payload)
+			return nil
+		}
 		l, err = stages.LetterOf(a.run.graph, d.item, d.chunk, d.at)
 		return err
 	})
@@ -134,6 +140,8 @@ func (s *stage) handedOver(m *letterRequest) {
 	}
 	m.piece.waits = false
 	switch {
+	case m.stored == nil && m.far:
+		s.failedFar(m.piece, true)
 	case m.stored == nil:
 		s.failedForGood(m.piece, m.item, true)
 	case s.sinkless:

@@ -22,6 +22,10 @@ const (
 
 // dispatch hands pieces to workers.
 func (s *stage) dispatch() {
+	if s.far != nil {
+		s.dispatchFar()
+		return
+	}
 	if s.ctx.Err() != nil {
 		return // whatever were begun now would be told to end at once, and then handed out again
 	}
@@ -148,10 +152,14 @@ func (s *stage) spawn(i int) {
 
 // pieceSize is the number of items in about pieceTime of work: one as long as nothing is known.
 func (s *stage) pieceSize() int {
-	if s.service == 0 {
-		return 1
+	n := 1
+	if s.service > 0 {
+		n = max(int(pieceTime/s.service), 1)
 	}
-	return max(int(pieceTime/s.service), 1)
+	if s.far != nil && s.far.room > 0 {
+		n = min(n, s.far.room)
+	}
+	return n
 }
 
 func (s *stage) give(w int, p *piece) {
@@ -174,8 +182,8 @@ func (s *stage) give(w int, p *piece) {
 }
 
 func (s *stage) arm() {
-	if s.ticking || s.over || s.spec.Mailbox == 1 {
-		return // with one worker there is nobody else to give it to
+	if s.ticking || s.over || s.spec.Mailbox == 1 || s.far != nil {
+		return // with one worker there is nobody else to give it to, and from another process nothing is called back
 	}
 	s.ticking = true
 	if s.tickTimer == nil {

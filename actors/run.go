@@ -297,7 +297,7 @@ func (a *root) spawn(c actor.Context) {
 		outs := make([]outbox, sp.Outs)
 		for o := range outs {
 			p := plan.Port{Stage: i, Out: o}
-			outs[o] = outbox{edge: a.edges[p], pool: sp.Pool, stats: r.stats[i], next: consumer[p], in: input[p], last: r.outlet}
+			outs[o] = outbox{edge: a.edges[p], pool: sp.Pool, stats: r.outStats(i), next: consumer[p], in: input[p], last: r.outlet}
 		}
 		var make func(*mailbox) actor.Actor
 		switch {
@@ -345,6 +345,23 @@ func (a *root) spawnLetterActors(c actor.Context) {
 func (a *root) HandleFailure(_ *actor.ActorSystem, _ actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, _ any) {
 	a.run.fail(nil, fmt.Errorf("actors: bug in %s: %v", child.Id, reason))
 	a.run.outlet.finish()
+}
+
+// outStats is where a stage counts what it hands on. What a region does is counted where it is.
+func (r *Run) outStats(stage int) *stageStats {
+	if r.graph.Stages[stage].Far != nil {
+		return &stageStats{}
+	}
+	return r.stats[stage]
+}
+
+// spec returns the stage of an index, also if it is in a region.
+func (r *Run) spec(stage int) *plan.Stage {
+	s := r.graph.Stages[stage]
+	if s.Far != nil {
+		return s.Far.Of
+	}
+	return s
 }
 
 // pidOf is the address of a stage, which need not be there yet.

@@ -24,6 +24,7 @@ type stage struct {
 	cancel context.CancelFunc
 
 	in   *edge
+	far  *far // of a stage that stands for a region
 	win  window
 	left uint64 // places of the input that have left the stage
 
@@ -92,7 +93,11 @@ type workerState struct {
 func (h *workerState) away() bool { return h.resting || h.retiring }
 
 func newStage(r *Run, s *plan.Stage, box *mailbox, in *edge, outs []outbox) *stage {
-	a := &stage{run: r, spec: s, stats: r.stats[s.Index], box: box, in: in, outs: outs, limits: s.Restart.Limits()}
+	stats := r.stats[s.Index]
+	if s.Far != nil {
+		stats = &stageStats{} // those are its last stage's
+	}
+	a := &stage{run: r, spec: s, stats: stats, box: box, in: in, outs: outs, limits: s.Restart.Limits()}
 	a.record = restart.New(a.limits)
 	a.win = newWindow(s.Window(), r.clock)
 	in.limit.Store(a.win.granted)
@@ -139,11 +144,22 @@ func (s *stage) Receive(c actor.Context) {
 		s.tick()
 	case *cancel:
 		s.unwanted(m)
+	case *copyReady:
+		s.copyIsReady(m.worker)
+	case *copyLost:
+		s.copyIsLost(m)
+	case *copyEnded:
+		s.far.copies[m.worker].ready, s.far.copies[m.worker].ended = false, true
+	case *copyFailed:
+		s.copyHasFailed(m)
 	case *actor.Started:
 		s.self, s.cx = c.Self(), c
 		s.ctx, s.cancel = context.WithCancel(s.run.ctx)
 		for i := range s.outs {
 			s.outs[i].start(c)
+		}
+		if s.spec.Far != nil {
+			s.startCopies()
 		}
 		return
 	case *actor.Stopping:
@@ -179,11 +195,30 @@ func (s *stage) finish() {
 	if s.over || !s.ended || s.waiting > 0 || s.head != nil || !s.sent() {
 		return
 	}
-	if !s.failed && s.run.cfg.OnFailed == nil && !s.run.within(s.spec, true) {
-		s.run.fail(s.spec, s.stats.overBudget(s.spec.Name))
-		s.failed = true
+	if s.spec.Far != nil && !s.aborted && !s.endCopies() {
+		return
+	}
+	for _, spec := range s.judged() {
+		if !s.failed && !s.run.within(spec, true) {
+			s.run.fail(spec, s.run.stats[spec.Index].overBudget(spec.Name))
+			s.failed = true
+		}
 	}
 	s.end()
+}
+
+// judged returns the stages of which the failures are judged at the end of this one.
+func (s *stage) judged() (all []*plan.Stage) {
+	switch {
+	case s.run.cfg.OnFailed != nil: // elsewhere
+	case s.far != nil:
+		for _, i := range s.spec.Far.Region.Stages {
+			all = append(all, s.run.spec(i))
+		}
+	default:
+		all = append(all, s.spec)
+	}
+	return all
 }
 
 // sent reports whether all results have gone.

@@ -60,7 +60,7 @@ func (r *Run) Stats() Stats {
 	s.Yielded = r.yielded()
 	s.InFlight = s.Yielded - s.Delivered - s.Filtered - s.Failed
 	for i, st := range r.stats {
-		spec := r.graph.Stages[i]
+		spec := r.spec(i)
 		s.Stages = append(s.Stages, StageStats{
 			Name: spec.Name, Kind: spec.Kind, Mailbox: spec.Mailbox,
 			In: st.in.Load(), Out: st.out.Load(), Filtered: st.filtered.Load(), Failed: st.failed.Load(),

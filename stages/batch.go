@@ -23,7 +23,15 @@ func Batch[T any](in Stream[T], name string, size int, opts ...SerialOption) Str
 // sizeOfBatch is checked where options are, so that a fault in it comes with the others.
 type sizeOfBatch int
 
-func (n sizeOfBatch) serial(d *draft) { d.check("batches of %d items", int(n), 1, maxSize) }
+func (n sizeOfBatch) serial(d *draft) {
+	d.check("batches of %d items", int(n), 1, maxSize)
+	d.Size = int(n)
+}
+
+// sumOfBatch is the size of one by size.
+type sumOfBatch int
+
+func (n sumOfBatch) serial(d *draft) { d.Size = int(n) }
 
 // A batcher is one incomplete batch.
 type batcher[T any] struct {
@@ -70,6 +78,7 @@ func BatchBySize[T any](in Stream[T], name string, max int, size func(v T) int, 
 	if size != nil {
 		k.Open = func(context.Context) (Worker[T, []T], error) { return &packer[T]{max: max, size: size}, nil }
 	}
+	opts = append(opts, sumOfBatch(max))
 	return AttachSerial(in, name, k, opts...)
 }
 

@@ -58,7 +58,10 @@ func (c *configured[Cfg, Out]) build(r *replay) Pipeline[Out] {
 	if len(g.faults) > 0 {
 		return Pipeline[Out]{d.name, nil, errors.Join(g.faults...), c, r != nil}
 	}
-	whole := &plan.Graph{Name: d.name, Stages: g.stages, Outlet: out.port, Hooks: g.divideHooks(), Codec: g.codec}
+	whole := &plan.Graph{
+		Name: d.name, Stages: g.stages, Outlet: out.port, Hooks: g.divideHooks(), HookCount: len(g.hooks), Codec: g.codec,
+		Errors: g.errors, ErrorTypes: g.types, ErrorCodec: &msgpack.Codec{},
+	}
 	return Pipeline[Out]{d.name, whole, nil, c, r != nil}
 }
 

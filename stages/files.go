@@ -27,9 +27,11 @@ func FromFiles(dir string, patterns ...string) Origin[string] {
 			return Origin[string]{fault: fmt.Sprintf("pattern %q: patterns are for base names, which have no slash", p)}
 		}
 	}
-	return FromSeq(func(ctx context.Context) iter.Seq2[string, error] {
+	from := FromSeq(func(ctx context.Context) iter.Seq2[string, error] {
 		return func(yield func(string, error) bool) { walkFiles(ctx, dir, patterns, yield) }
 	})
+	from.content = func() string { return fmt.Sprintf("the files of %q like %q", dir, patterns) }
+	return from
 }
 
 func walkFiles(ctx context.Context, dir string, patterns []string, yield func(string, error) bool) {

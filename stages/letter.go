@@ -47,24 +47,41 @@ type Letter struct {
 	Payload []byte // the stage's input; for a source, nothing
 }
 
+// LetterFrom is LetterOf for an item that failed in another process, which has encoded it. For the packages of this module.
+func LetterFrom(g *plan.Graph, failed *ItemError, payload []byte) Letter {
+	l := newLetter(g, failed)
+	l.describe(g)
+	l.Payload = payload
+	return l
+}
+
 // LetterOf returns the letter of an item of g that has failed for good: the one at at of input, or that of a source, without
 // an input, which is nil then. It runs user code. For the packages of this module.
 func LetterOf(g *plan.Graph, failed *ItemError, input plan.Chunk, at int) (Letter, error) {
-	l := Letter{
-		Pipeline: g.Name, Stage: failed.Stage, Item: failed.Item, Attempts: failed.Attempts, Time: time.Now(), Errors: chain(failed.Err),
-	}
+	l := newLetter(g, failed)
 	if input == nil {
 		return l, nil
 	}
-	l.Codec = g.Codec.Name()
-	if i := slices.IndexFunc(g.Stages, func(s *plan.Stage) bool { return s.Name == failed.Stage }); i >= 0 {
-		l.Shape = letterShape(g.Input(g.Stages[i]))
-	}
+	l.describe(g)
 	var err error
 	if l.Payload, err = input.Encode(g.Codec, nil, at); err != nil {
 		return Letter{}, fmt.Errorf("item %v cannot be encoded: %w", l.Item, err)
 	}
 	return l, nil
+}
+
+func newLetter(g *plan.Graph, failed *ItemError) Letter {
+	return Letter{
+		Pipeline: g.Name, Stage: failed.Stage, Item: failed.Item, Attempts: failed.Attempts, Time: time.Now(), Errors: chain(failed.Err),
+	}
+}
+
+// describe says what the payload is.
+func (l *Letter) describe(g *plan.Graph) {
+	l.Codec = g.Codec.Name()
+	if i := slices.IndexFunc(g.Stages, func(s *plan.Stage) bool { return s.Name == l.Stage }); i >= 0 {
+		l.Shape = letterShape(g.Input(g.Stages[i]))
+	}
 }
 
 // CheckLetters says of which stages of g the input cannot become a dead letter, although their policy makes it one: each is

@@ -19,7 +19,7 @@ import (
 // where n is the number of elements and u the i-th output of rand.NewPCG(seed, uint64(epoch)) of math/rand/v2. No
 // version of this package will draw another one.
 func Shuffled[T any](s []T, seed uint64) Origin[T] {
-	return FromFunc(func(_ context.Context, from Position) iter.Seq2[T, error] {
+	from := FromFunc(func(_ context.Context, from Position) iter.Seq2[T, error] {
 		return func(yield func(T, error) bool) {
 			o := newOrder(len(s), seed, from.Epoch)
 			for i := range s {
@@ -29,6 +29,8 @@ func Shuffled[T any](s []T, seed uint64) Origin[T] {
 			}
 		}
 	})
+	from.content = func() string { return fmt.Sprintf("shuffled by seed %d: %s", seed, contentOf(s)) }
+	return from
 }
 
 // An order is a permutation, of which as much is drawn as has been asked for: the first item of a large source need not
@@ -73,6 +75,11 @@ func Shard[T any](from Origin[T], rank, world int) Origin[T] {
 	}
 	if from.open == nil {
 		return from
+	}
+	if content := from.content; content != nil {
+		from.content = func() string { return fmt.Sprintf("shard %d of %d of %s", rank, world, content()) }
+	} else {
+		from.content = func() string { return fmt.Sprintf("shard %d of %d of a function", rank, world) }
 	}
 	whole := from.open
 	from.open = func(ctx context.Context, at Position) iter.Seq2[T, error] {

@@ -14,6 +14,8 @@ type Origin[T any] struct {
 	open  func(ctx context.Context, from Position) iter.Seq2[T, error]
 	local bool   // cannot be opened again, nor leave the deploying process
 	fault string // a mistake in what it was made of
+	// content describes what it was made of, to be compared with what it is made of in another process: see contentOf.
+	content func() string
 }
 
 // Plan returns what o is made of: for the packages of this module.
@@ -62,6 +64,9 @@ func source[T any](g *Graph, name string, from Origin[T], opts ...SourceOption) 
 	if g.replay != nil {
 		s.Epochs = 1
 	}
+	if s.Content = from.content; s.Content == nil {
+		s.Content = func() string { return "a function" }
+	}
 	pool := plan.NewPool[T]()
 	s.Pool = pool
 	s.Feed = func() plan.Feed { return &feed[T]{open: from.open, stage: s, pool: pool} }
@@ -72,8 +77,11 @@ func source[T any](g *Graph, name string, from Origin[T], opts ...SourceOption) 
 const sourceKind = "source"
 
 // FromSlice yields the elements of s, which must not change any more.
+//
+// A pipeline that runs in other processes is built there again, so s must be the same there: not a package variable that
+// main fills, for one. The deployment fails if it is not, of types that can be encoded: their elements are compared.
 func FromSlice[T any](s []T) Origin[T] {
-	return FromFunc(func(_ context.Context, from Position) iter.Seq2[T, error] {
+	from := FromFunc(func(_ context.Context, from Position) iter.Seq2[T, error] {
 		return func(yield func(T, error) bool) {
 			for _, v := range s[min(from.Index, int64(len(s))):] {
 				if !yield(v, nil) {
@@ -82,6 +90,8 @@ func FromSlice[T any](s []T) Origin[T] {
 			}
 		}
 	})
+	from.content = func() string { return contentOf(s) }
+	return from
 }
 
 // FromSeq calls seq for every epoch, and again after a failure; it gets to a position by throwing away what lies
@@ -124,7 +134,7 @@ func FromChan[T any](c <-chan T) Origin[T] {
 	if c == nil {
 		return Origin[T]{fault: "FromChan was given a nil channel"}
 	}
-	return Origin[T]{local: true, open: func(ctx context.Context, _ Position) iter.Seq2[T, error] {
+	return Origin[T]{local: true, content: func() string { return "a channel" }, open: func(ctx context.Context, _ Position) iter.Seq2[T, error] {
 		return func(yield func(T, error) bool) {
 			for {
 				select {

@@ -29,8 +29,10 @@ type Graph struct {
 	faults   []error
 	hooks    []Hook
 	codec    codecs.Codec
-	replay   *replay        // nil: it runs its sources
-	entries  map[int]string // by the index of a merge, the stage behind it, whose letters it merges in
+	errors   []error          // see Errors
+	types    []plan.ErrorType // see ErrorType
+	replay   *replay          // nil: it runs its sources
+	entries  map[int]string   // by the index of a merge, the stage behind it, whose letters it merges in
 
 	aroundItems []Hook // those of hooks that concern items; set when the graph is complete
 }

@@ -3,7 +3,6 @@ package supervisor_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"math"
 	"strings"
@@ -14,28 +13,6 @@ import (
 	"github.com/weirflow/weir/stages"
 	"github.com/weirflow/weir/supervisor"
 )
-
-func TestAPlacementIsReadAsItIsWritten(t *testing.T) {
-	for _, p := range []supervisor.Placement{supervisor.InProcess{}} {
-		got, err := supervisor.ParsePlacement(p.String())
-		if err != nil || got != p {
-			t.Errorf("%q is read as %v, %v", p, got, err)
-		}
-	}
-}
-
-func TestAPlacementThatIsNotKnownIsRefused(t *testing.T) {
-	for _, s := range []string{"", "inproc", "InProcess", " inprocess", "inprocess ", "inprocess:4", "ünknown"} {
-		p, err := supervisor.ParsePlacement(s)
-		e, ok := errors.AsType[*supervisor.PlacementError](err)
-		if p != nil || !ok || e.Placement != s {
-			t.Fatalf("%q: %v, %v", s, p, err)
-		}
-		if want := fmt.Sprintf(`placement %q: not known: want "inprocess"`, s); err.Error() != want {
-			t.Errorf("%q: %v, want %s", s, err, want)
-		}
-	}
-}
 
 func TestAConfigurationThatMakesNoSenseIsRefused(t *testing.T) {
 	for want, cfg := range map[string]supervisor.Config{

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -33,12 +32,13 @@ func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out],
 		at = InProcess{}
 	}
 	err := errors.Join(p.Err(), cfg.validate(), s.core.fault, context.Cause(ctx))
-	if _, ok := at.(InProcess); !ok {
-		err = errors.Join(err, &PlacementError{fmt.Sprint(at), "not one of this package"})
-	}
 	if err == nil {
 		p, err = withOptions(ctx, p, opts)
 	}
+	if err != nil {
+		return nil, errors.Join(err, validatePlacement(at))
+	}
+	regions, config, err := placeElsewhere(s.core, p, at)
 	if err != nil {
 		return nil, err
 	}
@@ -49,13 +49,16 @@ func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out],
 	r := newRun(s, cfg, p.Plan(), at)
 	r.event(RunStarted{EventInfo: r.info(), Placement: at.String()})
 	system := s.core.actors(cfg.Logger)
-	r.begin(ctx, func() *actors.Run {
-		return system.Start(ctx, r.graph, actors.Config{
-			ID: string(r.id), OnEvent: r.observe, OnEnd: r.released,
-			Failures:  actors.Budget{Count: int64(cfg.MaxFailed), Fraction: float64(cfg.MaxFailedFraction)},
-			Probation: int64(cfg.Probation), Grace: cfg.Grace, Letters: letters,
-		})
-	})
+	here := actors.Config{
+		ID: string(r.id), OnEvent: r.observe, OnEnd: r.released,
+		Failures:  actors.Budget{Count: int64(cfg.MaxFailed), Fraction: float64(cfg.MaxFailedFraction)},
+		Probation: int64(cfg.Probation), Grace: cfg.Grace, Letters: letters, Poison: cfg.MaxDeaths,
+	}
+	graph := r.graph
+	if len(regions) > 0 {
+		graph, here.Nodes = r.placeRegions(regions, config)
+	}
+	r.begin(ctx, func() *actors.Run { return system.Start(ctx, graph, here) })
 	return newTyped[Out](r), nil
 }
 

@@ -9,6 +9,8 @@ import (
 var (
 	// ErrStopped is the end of a run that was stopped, or whose loop was left early.
 	ErrStopped = errors.New("supervisor: run stopped")
+	// ErrNoMain says that a child process was wanted of a program that would not become one.
+	ErrNoMain = errors.New("supervisor: no child processes without Main")
 	// ErrDrainTimeout says that Drain took longer than Config.DrainWithin.
 	ErrDrainTimeout = errors.New("supervisor: drain took too long")
 )
@@ -31,13 +33,30 @@ func (e *RunError) Error() string {
 // Unwrap returns Causes.
 func (e *RunError) Unwrap() []error { return e.Causes }
 
-// A PlacementError is one mistake in a placement.
-type PlacementError struct {
-	Placement string // as it was written
-	Reason    string
+// A NodeError is why a process of a region is gone.
+type NodeError struct {
+	Region string // its first and last stage, as in "decode..resize"
+	Copy   int    // counted from 0
+	Err    error  // an *ExitError if its end is known
 }
 
-// Error says all of it.
-func (e *PlacementError) Error() string {
-	return fmt.Sprintf("placement %q: %s", e.Placement, e.Reason)
+// Error says which, and why.
+func (e *NodeError) Error() string { return fmt.Sprintf("node %s/%d: %v", e.Region, e.Copy, e.Err) }
+
+// Unwrap returns Err.
+func (e *NodeError) Unwrap() error { return e.Err }
+
+// An ExitError is how a process has ended.
+type ExitError struct {
+	Status string // "exit status 3", "signal: killed"
+	Code   int    // -1 if a signal ended it
+	Stderr string // the end of what it had written there: up to 64 KiB
+}
+
+// Error returns the status and the end of what the process has written.
+func (e *ExitError) Error() string {
+	if e.Stderr == "" {
+		return e.Status
+	}
+	return e.Status + "\n" + e.Stderr
 }

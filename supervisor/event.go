@@ -40,6 +40,21 @@ type (
 		Err   error
 		Stats Stats
 	}
+	// NodeRestarted says that a process of a region is gone, and when it is replaced.
+	NodeRestarted struct {
+		EventInfo
+		Region      string // its first and last stage, as in "decode..resize"
+		Copy        int    // counted from 0
+		Incarnation int    // the one that is gone, counted from 1
+		Err         error  // a *NodeError
+		Retry       time.Duration
+	}
+	// NodeOutput is a line that a process of a region has written to its stdout or stderr.
+	NodeOutput struct {
+		EventInfo
+		Node string // as in "decode..resize/0"
+		Line string
+	}
 	// EpochEnded says that the consumer has been given the last item of an epoch.
 	EpochEnded struct {
 		EventInfo

@@ -30,6 +30,7 @@ type run struct {
 	core     *core
 	herald   *herald
 	journal  *journal
+	nodes    *nodes // nil: everything is here
 
 	stopping atomic.Bool        // it was stopped: loops end
 	endTasks context.CancelFunc // immutable after begin
@@ -96,6 +97,8 @@ func (r *run) observe(e actors.Event) {
 		r.event(CloseFailed{i, e.Stage, e.Worker, e.Err})
 	case actors.Hung:
 		r.event(StageHung{i, e.Err.Stage, e.Err})
+	case actors.NodeLost:
+		r.event(NodeRestarted{i, e.Region, e.Copy, e.Life, e.Err, e.Retry})
 	case actors.HookFailed:
 		r.event(HookFailed{i, e.Stage, e.Err})
 	case actors.Failed:
@@ -162,7 +165,12 @@ func (r *run) abandon(cause error) error {
 }
 
 // released is called when every goroutine of the actors has ended.
-func (r *run) released() { r.leave("") }
+func (r *run) released() {
+	if r.nodes != nil {
+		r.nodes.close()
+	}
+	r.leave("")
+}
 
 // leave is called for the actors and for each task, when they have ended. The last one may end the run.
 func (r *run) leave(part string) {
@@ -304,6 +312,9 @@ func (r *run) stats() Stats {
 	s.Elapsed = end.Sub(r.started)
 	r.mu.Unlock()
 	t := a.Stats()
+	if r.nodes != nil {
+		r.nodes.fill(t.Stages)
+	}
 	s.Yielded, s.Delivered, s.Filtered, s.Failed, s.InFlight, s.Outputs = t.Yielded, t.Delivered, t.Filtered, t.Failed, t.InFlight, t.Outputs
 	for _, st := range t.Stages {
 		s.Retries += st.Retries

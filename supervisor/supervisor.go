@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/weirflow/weir/actors"
+	"github.com/weirflow/weir/internal/link/child"
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/stages"
 )
@@ -25,7 +26,8 @@ type Supervisor struct {
 
 // A core is what supervisors made by With share.
 type core struct {
-	fault error // of the call of Main
+	fault error              // of the call of Main
+	defs  []stages.Blueprint // given to Main; nil: it was not called
 
 	mu     sync.Mutex
 	system *actors.System // guarded by mu; made by the first Deploy
@@ -42,7 +44,11 @@ func New(cfg Config) *Supervisor {
 // Whatever stands before it should be nothing, because a child process of this program would run it too. Two
 // definitions with one name are an error of Deploy.
 func Main(defs ...stages.Blueprint) *Supervisor {
+	if child.Marked() {
+		beChild(defs)
+	}
 	s := New(Config{})
+	s.core.defs = append([]stages.Blueprint{}, defs...)
 	var names []string
 	for _, d := range defs {
 		if slices.Contains(names, d.Name()) {
@@ -102,6 +108,13 @@ type Config struct {
 	// 100. At the end, all are judged.
 	Probation int
 
+	// MaxDeaths is how many processes may die of an item before it has failed: one that was worked on in a child, or on a
+	// node, when that died. 0 means 3. Where it is not known what a process was at, all items count that were with it; each
+	// of them is then tried alone.
+	MaxDeaths int
+	// Restart says how often processes of a region may be replaced, and after which pauses. Together is not used.
+	Restart stages.Restart
+
 	// Grace is how long Stop waits for functions and tasks to end, and how long a function may ignore that its Timeout is
 	// over. 0 means 5 s.
 	Grace time.Duration
@@ -123,6 +136,9 @@ func (c Config) withDefaults() Config {
 	if c.Probation == 0 {
 		c.Probation = plan.DefaultProbation
 	}
+	if c.MaxDeaths == 0 {
+		c.MaxDeaths = plan.MaxAttempts
+	}
 	if c.DrainWithin == 0 {
 		c.DrainWithin = 30 * time.Second
 	}
@@ -142,10 +158,21 @@ func (c Config) validate() (err error) {
 	if f := c.MaxFailedFraction; !(f >= 0 && f <= 1) { // so that NaN is refused
 		err = errors.Join(err, fmt.Errorf("supervisor: Config.MaxFailedFraction is %v, want 0 to 1", float64(f)))
 	}
+	if c.MaxDeaths < 0 {
+		err = errors.Join(err, fmt.Errorf("supervisor: Config.MaxDeaths is %d, want at least 0", c.MaxDeaths))
+	}
+	if r := c.Restart; r.Within < 0 || r.First < 0 || r.Pause < 0 || r.Together != nil {
+		err = errors.Join(err, fmt.Errorf("supervisor: Config.Restart is %+v, want nothing negative, and no Together", r))
+	}
 	if c.Probation < 0 {
 		err = errors.Join(err, fmt.Errorf("supervisor: Config.Probation is %d, want at least 0", c.Probation))
 	}
 	return errors.Join(append([]error{err}, validateTasks(c.Background)...)...)
+}
+
+// nodeRestart is Restart as the runtime has it.
+func (c Config) nodeRestart() plan.Restart {
+	return plan.Restart{Max: c.Restart.Max, Within: c.Restart.Within, First: c.Restart.First, Pause: c.Restart.Pause}
 }
 
 // actors returns the actor system, which the first call makes.

@@ -15,6 +15,7 @@ func layers() map[string][]string {
 		"codecs":           {"internal/self"},
 		"internal/house":   {},
 		"internal/history": {}, // for tests
+		"internal/model":   {},
 		"internal/restart": {},
 		"internal/plan":    {"codecs", "internal/payload", "internal/restart", "internal/wire"},
 		"internal/self":    {},

@@ -45,14 +45,21 @@ func Examine(err error, retry func(error) bool) (v Verdict) {
 // already, or must not.
 func ExamineApart(err error, retry func(error) bool) Verdict {
 	v := Verdict{Err: fmt.Errorf("a %T whose methods do not return", err)}
+	Apart(func() { v = Examine(err, retry) })
+	return v
+}
+
+// Apart calls f, which runs user code, in a goroutine of its own, which that may end, and reports whether f has returned.
+func Apart(f func()) (returned bool) {
 	asked := make(chan struct{})
-	// Owner: the caller, who waits for it. Ends when the methods do.
+	// Owner: the caller, who waits for it. Ends when f does.
 	go func() {
 		defer close(asked)
-		v = Examine(err, retry)
+		f()
+		returned = true
 	}()
 	<-asked
-	return v
+	return returned
 }
 
 // asked is what retry says of err. If it panics, the answer is no.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weirflow/weir/codecs"
+	"github.com/weirflow/weir/codecs/msgpack"
 )
 
 // A Graph is a validated pipeline, stages in topological order. It is immutable.
@@ -20,6 +21,14 @@ type Graph struct {
 
 	// Rename returns the name of an item of the sources, where the graph is a part of another one. nil: it keeps its own.
 	Rename func(ID) ID
+
+	HookCount int // all hooks, those around items among them
+
+	// Errors are sentinels that are recognised by their place here when they come from another process, and ErrorTypes
+	// types of errors.
+	Errors     []error
+	ErrorTypes []ErrorType
+	ErrorCodec *msgpack.Codec // of errors; nil: nobody has made one
 }
 
 // A Hook is user code around each stage of a graph. WorkOf finds the stage in ctx. Either field may be nil.
@@ -52,6 +61,7 @@ type Stage struct {
 	MaxOutputs int  // of one input, unless Streaming; negative: no limit
 	MaxHeld    int  // items that the kernel may hold back; 0 unless Holds
 	Groups     int  // that the kernel may keep open, which may hold any items; 0: it has none, and holds the latest
+	Size       int  // of its batches, in what its kind counts; 0: it makes none
 	DropLast   bool // what is held at the end of an epoch is dropped
 	MaxWait    time.Duration
 	Timeout    time.Duration
@@ -82,6 +92,9 @@ type Stage struct {
 	Open func(ctx context.Context) (Kernel, error)
 	// Feed makes the source's worker. nil for all other stages.
 	Feed func() Feed
+	// Content describes what the source was made of, as far as it can be compared with what it is made of in another
+	// process. It may take long, and runs user code. nil for all other stages.
+	Content func() string
 }
 
 // OneByOne reports whether the stage's items are worked on in order, also behind one that has failed: it has one worker.

@@ -1,25 +1,62 @@
 package wire
 
-// A kind is the first byte of a message.
+// A kind is the first byte of a message. Numbers are never used again for something else.
 type kind byte
 
-func (*Open) kind() kind    { return 1 }
-func (*Ready) kind() kind   { return 2 }
-func (*Refuse) kind() kind  { return 3 }
-func (*Task) kind() kind    { return 4 }
-func (*End) kind() kind     { return 5 }
-func (*Limit) kind() kind   { return 6 }
-func (*Drain) kind() kind   { return 7 }
-func (*Stopped) kind() kind { return 8 }
-func (*Cancel) kind() kind  { return 9 }
-func (*Result) kind() kind  { return 10 }
-func (*Part) kind() kind    { return 11 }
-func (*Frame) kind() kind   { return 12 }
-func (*Abort) kind() kind   { return 13 }
-func (*Event) kind() kind   { return 14 }
-func (*Stats) kind() kind   { return 15 }
-func (*Log) kind() kind     { return 16 }
-func (*Profile) kind() kind { return 17 }
-func (*Release) kind() kind { return 18 }
-func (*Ping) kind() kind    { return 19 }
-func (*Pong) kind() kind    { return 20 }
+const (
+	kindOpen kind = iota + 1
+	kindReady
+	kindRefuse
+	kindTask
+	kindEnd
+	kindLimit
+	kindDrain
+	kindStopped
+	kindCancel
+	kindResult
+	kindPart
+	kindFrame
+	kindAbort
+	kindEvent
+	kindStats
+	kindLog
+	kindProfile
+	kindRelease
+	kindPing
+	kindPong
+	kinds // one above the last
+)
+
+func (*Open) kind() kind    { return kindOpen }
+func (*Ready) kind() kind   { return kindReady }
+func (*Refuse) kind() kind  { return kindRefuse }
+func (*Task) kind() kind    { return kindTask }
+func (*End) kind() kind     { return kindEnd }
+func (*Limit) kind() kind   { return kindLimit }
+func (*Drain) kind() kind   { return kindDrain }
+func (*Stopped) kind() kind { return kindStopped }
+func (*Cancel) kind() kind  { return kindCancel }
+func (*Result) kind() kind  { return kindResult }
+func (*Part) kind() kind    { return kindPart }
+func (*Frame) kind() kind   { return kindFrame }
+func (*Abort) kind() kind   { return kindAbort }
+func (*Event) kind() kind   { return kindEvent }
+func (*Stats) kind() kind   { return kindStats }
+func (*Log) kind() kind     { return kindLog }
+func (*Profile) kind() kind { return kindProfile }
+func (*Release) kind() kind { return kindRelease }
+func (*Ping) kind() kind    { return kindPing }
+func (*Pong) kind() kind    { return kindPong }
+
+func (k kind) String() string {
+	names := [...]string{
+		kindOpen: "Open", kindReady: "Ready", kindRefuse: "Refuse", kindTask: "Task", kindEnd: "End", kindLimit: "Limit",
+		kindDrain: "Drain", kindStopped: "Stopped", kindCancel: "Cancel", kindResult: "Result", kindPart: "Part",
+		kindFrame: "Frame", kindAbort: "Abort", kindEvent: "Event", kindStats: "Stats", kindLog: "Log",
+		kindProfile: "Profile", kindRelease: "Release", kindPing: "Ping", kindPong: "Pong",
+	}
+	if k == 0 || k >= kinds {
+		return "message"
+	}
+	return names[k]
+}

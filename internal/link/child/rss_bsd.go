@@ -1,0 +1,6 @@
+//go:build dragonfly || freebsd || netbsd || openbsd
+
+package child
+
+// maxRSSUnit is in bytes what ru_maxrss counts, getrusage(2).
+const maxRSSUnit = 1 << 10

@@ -1,0 +1,182 @@
+package supervisor
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/weirflow/weir/actors"
+	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/wire"
+	"github.com/weirflow/weir/stages"
+)
+
+// A gather collects what comes of each input of a keyed region, and sends it when nothing of the input is alive any more.
+type gather struct {
+	t *tenancy
+
+	mu      sync.Mutex
+	inputs  map[uint64]*input    // guarded by mu: those of which something is alive, by id
+	payload map[letterKey][]byte // guarded by mu: items of dead letters
+	buf     []byte               // of the sender: payloads that have not been sent lie in it, or in one before
+}
+
+// An input is one that is worked on, and what has come of it so far.
+type input struct {
+	identity wire.Identity
+	entry    wire.Entry
+	one      [1]wire.Output // memory for the usual case
+}
+
+type letterKey struct {
+	stage string
+	item  stages.ID
+}
+
+func newGather(t *tenancy) *gather {
+	return &gather{t: t, inputs: map[uint64]*input{}, payload: map[letterKey][]byte{}}
+}
+
+// take hands the inputs of a message to the region.
+func (g *gather) take(m *wire.Task) {
+	c, source := g.t.actors.Inputs(len(m.Items))
+	ids := &c.Head().IDs
+	all := make([]input, len(m.Items))
+	g.mu.Lock()
+	for i := range m.Items {
+		in := &all[i]
+		in.identity, in.entry.ID, in.entry.Outputs = m.Items[i].Identity, m.Items[i].ID, in.one[:0]
+		g.inputs[in.entry.ID] = in
+	}
+	g.mu.Unlock()
+	var refused []wire.Entry
+	for i := range m.Items {
+		it := &m.Items[i]
+		if err := c.Decode(g.t.graph.Codec, it.Payload.Bytes); err != nil {
+			refused = append(refused, wire.Entry{ID: it.ID, Failures: []wire.Failure{{
+				Stage: g.t.region.From, Identity: it.Identity, Attempts: 1, Error: stages.EncodeError(g.t.graph, err),
+			}}})
+			continue
+		}
+		ids.Source(source, 0, int64(it.ID), 1)
+	}
+	if len(refused) > 0 {
+		g.mu.Lock()
+		for i := range refused {
+			delete(g.inputs, refused[i].ID)
+		}
+		g.mu.Unlock()
+		g.t.peer.Send(&wire.Result{Entries: refused})
+	}
+	g.t.actors.Put(c)
+}
+
+// add takes what has come out.
+func (g *gather) add(c plan.Chunk) {
+	ids := &c.Head().IDs
+	at := ids.From(0)
+	n := c.Len()
+	if len(g.buf) > 32<<10 {
+		g.buf = make([]byte, 0, 64<<10) // the one before belongs to what lies in it
+	}
+	g.mu.Lock()
+	for i := range n {
+		id := at.Next().ID()
+		begin := len(g.buf)
+		buf, err := c.Encode(g.t.graph.Codec, g.buf, i)
+		in := g.inputs[uint64(id.Index)]
+		if err != nil {
+			in.fail(wire.Failure{Stage: g.t.region.To, Identity: in.named(id.Path), Attempts: 1, Error: stages.EncodeError(g.t.graph, err)})
+			continue
+		}
+		g.buf = buf
+		in.entry.Outputs = append(in.entry.Outputs, wire.Output{Path: id.Path, Payload: wire.Payload{Bytes: buf[begin:len(buf):len(buf)]}})
+	}
+	g.mu.Unlock()
+	g.t.actors.Outlet().Done(c, n) // over is called in here
+}
+
+func (in *input) fail(f wire.Failure) { in.entry.Failures = append(in.entry.Failures, f) }
+
+// named is the name, in the run, of what has come of the input.
+func (in *input) named(path string) wire.Identity {
+	w := in.identity
+	w.Path += path
+	return w
+}
+
+// over sends what has come of inputs of which nothing is alive any more.
+func (g *gather) over(ends []plan.End) {
+	var r wire.Result
+	g.mu.Lock()
+	for _, e := range ends {
+		for i := range e.N {
+			id := uint64(e.Index + i*e.Step)
+			r.Entries = append(r.Entries, g.inputs[id].entry)
+			delete(g.inputs, id)
+		}
+	}
+	g.mu.Unlock()
+	slices.SortFunc(r.Entries, func(a, b wire.Entry) int { return cmp.Compare(a.ID, b.ID) })
+	g.t.sendStatsAtTimes()
+	g.t.peer.Send(&r)
+}
+
+// failed notes an item of the region that has failed for good.
+func (g *gather) failed(f actors.Fault) {
+	w := wire.Failure{Stage: f.Stage.Index, Attempts: f.Err.Attempts, Fatal: f.Fatal, Hung: f.Hung, Error: stages.EncodeError(g.t.graph, f.Err.Err)}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if f.Letter {
+		key := letterKey{f.Err.Stage, f.Err.Item}
+		w.Lettered, w.Letter = true, wire.Payload{Bytes: g.payload[key]}
+		delete(g.payload, key)
+	}
+	in := g.inputs[uint64(f.Root.Index)]
+	w.Identity = in.named(f.Root.Path)
+	in.fail(w)
+}
+
+// rename gives items the names that they have in the run.
+func (g *gather) rename(id plan.ID) plan.ID {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	in := g.inputs[uint64(id.Index)]
+	if in == nil {
+		return id // a function asks that its stage has gone on without
+	}
+	w := in.named(id.Path)
+	return plan.ID{Source: w.Source, Epoch: w.Epoch, Index: w.Index, Path: w.Path}
+}
+
+// letters have the region's stages keep the items that have failed for good, to be sent with their failure.
+func (g *gather) letters() (all []actors.Letters) {
+	var with []int
+	for _, i := range g.t.region.Stages {
+		if g.t.graph.Stages[i].Policy.Letters != nil {
+			with = append(with, i)
+		}
+	}
+	if with == nil {
+		return nil
+	}
+	return []actors.Letters{{Stages: with, To: keeper{g}}}
+}
+
+// A keeper is a dead-letter sink that keeps the items for failed.
+type keeper struct{ g *gather }
+
+// Write implements stages.LetterWriter.
+func (k keeper) Write(_ context.Context, l stages.Letter) error {
+	k.g.mu.Lock()
+	defer k.g.mu.Unlock()
+	k.g.payload[letterKey{l.Stage, l.Item}] = append([]byte(nil), l.Payload...)
+	return nil
+}
+
+// Sync implements stages.LetterWriter: failed sends.
+func (keeper) Sync() error { return nil }
+
+// Close implements stages.LetterWriter.
+func (keeper) Close() error { return nil }

@@ -1,0 +1,210 @@
+package supervisor
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/weirflow/weir/actors"
+	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/wire"
+	"github.com/weirflow/weir/stages"
+)
+
+// A host runs regions for programs that deploy them: it is the other side of nodes. A child process is one, and so is a node
+// that serves.
+type host struct {
+	defs []stages.Blueprint
+	boot [16]byte // names this process
+	log  zerolog.Logger
+
+	mu     sync.Mutex
+	system *actors.System // guarded by mu; made for the first region
+}
+
+// A peer is a session as a host sees it: link.Session.
+type peer interface {
+	Send(m wire.Message) error
+	Recv() (wire.Message, error)
+	Accept(*wire.Ready) error
+	Refuse(*wire.Refuse) error
+	CloseSend()
+}
+
+func newHost(defs []stages.Blueprint) *host {
+	h := &host{defs: defs, log: zerolog.Nop()}
+	rand.Read(h.boot[:]) // never fails
+	return h
+}
+
+func (h *host) actors() *actors.System {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.system == nil {
+		h.system = actors.NewSystem(slog.New(zerolog.NewSlogHandler(h.log)))
+	}
+	return h.system
+}
+
+// serve is a session from its OPEN to its end. It blocks, and returns when all that it has started has ended, or has not for
+// longer than the grace.
+func (h *host) serve(ctx context.Context, p peer, open *wire.Open) {
+	g, r, refusal := h.find(open)
+	if refusal != nil {
+		p.Refuse(refusal)
+		return
+	}
+	s := newTenancy(h, p, open, g, r)
+	s.run(ctx)
+}
+
+// find builds the graph that open asks for, or says why not.
+func (h *host) find(open *wire.Open) (*plan.Graph, *plan.Region, *wire.Refuse) {
+	if !slices.Contains(open.Versions, wire.Version) {
+		return nil, nil, &wire.Refuse{Code: wire.OtherVersion, Text: fmt.Sprintf("this node speaks version %d of the link, and not one of %v", wire.Version, open.Versions)}
+	}
+	i := slices.IndexFunc(h.defs, func(d stages.Blueprint) bool { return d.Name() == open.Pipeline })
+	if i < 0 {
+		var names []string
+		for _, d := range h.defs {
+			names = append(names, d.Name())
+		}
+		return nil, nil, &wire.Refuse{Code: wire.UnknownPipeline, Text: fmt.Sprintf("this node has no pipeline %q; it has %q", open.Pipeline, names)}
+	}
+	g, err := stages.Rebuild(h.defs[i], open.Config)
+	if err != nil {
+		return nil, nil, &wire.Refuse{Code: wire.BadConfig, Text: err.Error()}
+	}
+	if plan.Fingerprint(g) != open.Fingerprint {
+		return nil, nil, &wire.Refuse{Code: wire.OtherGraph, Text: fmt.Sprintf("pipeline %q is built otherwise here: its build function depends on more than its configuration, or the programs are of different versions", open.Pipeline)}
+	}
+	r, err := regionOf(g, open.From, open.To)
+	if err != nil {
+		return nil, nil, &wire.Refuse{Code: wire.BadRequest, Text: err.Error()}
+	}
+	if r.Keyed != (open.Mode == wire.Keyed) {
+		return nil, nil, &wire.Refuse{Code: wire.BadRequest, Text: "the region is of another mode here"}
+	}
+	return g, r, nil
+}
+
+// regionOf returns the region between two stages by name; the whole graph if they have none.
+func regionOf(g *plan.Graph, from, to string) (*plan.Region, error) {
+	if from == "" && to == "" {
+		return g.Whole(), nil
+	}
+	i, k := g.Named(from), g.Named(to)
+	if i < 0 || k < 0 {
+		return nil, fmt.Errorf("no stage is called %q or %q", from, to)
+	}
+	return g.Region(i, k)
+}
+
+// A tenancy is one session with a region of one run.
+type tenancy struct {
+	host   *host
+	peer   peer
+	open   *wire.Open
+	graph  *plan.Graph
+	region *plan.Region
+	inside *plan.Graph
+	actors *actors.Run
+	gather *gather
+	ended  chan struct{} // closed when every goroutine of the actors has ended
+	stats  statsTeller
+}
+
+func newTenancy(h *host, p peer, open *wire.Open, g *plan.Graph, r *plan.Region) *tenancy {
+	t := &tenancy{host: h, peer: p, open: open, graph: g, region: r, inside: g.Inside(r), ended: make(chan struct{})}
+	t.gather = newGather(t)
+	t.inside.Rename = t.gather.rename
+	return t
+}
+
+// run runs the region until the coordinator ends it, or is gone.
+func (t *tenancy) run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	t.actors = t.host.actors().Start(ctx, t.inside, actors.Config{
+		ID: t.open.Run, OnEvent: t.observe, OnEnd: func() { close(t.ended) },
+		Grace: t.open.Grace, Letters: t.gather.letters(), OnEnds: t.gather.over, OnFailed: t.gather.failed, Poison: 1,
+	})
+	err := t.peer.Accept(&wire.Ready{Version: wire.Version, Build: buildID(), Fingerprint: t.open.Fingerprint, Boot: t.host.boot})
+	if err != nil {
+		t.stop()
+		return
+	}
+	sent := make(chan struct{})
+	// Owner: the tenancy. Ends when the region's last item has been sent, or its actors are stopped. run waits for it.
+	go func() {
+		defer close(sent)
+		t.send(ctx)
+	}()
+	t.receive()
+	cancel()
+	t.stop()
+	<-sent
+}
+
+// stop ends the actors, and waits for them, for the grace.
+func (t *tenancy) stop() {
+	t.actors.Stop()
+	grace := time.NewTimer(t.open.Grace)
+	defer grace.Stop()
+	select {
+	case <-t.ended:
+	case <-grace.C:
+	}
+}
+
+// receive handles what the coordinator says, until it says no more.
+func (t *tenancy) receive() {
+	for {
+		m, err := t.peer.Recv()
+		if err != nil {
+			return
+		}
+		switch m := m.(type) {
+		case *wire.Task:
+			t.gather.take(m)
+		case *wire.End:
+			t.actors.EndInput()
+		case *wire.Cancel:
+			return
+		}
+	}
+}
+
+// send sends what comes out of the region, and at last how it has ended.
+func (t *tenancy) send(ctx context.Context) {
+	for {
+		c, err := t.actors.Outlet().Next(ctx)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return
+		}
+		t.gather.add(c)
+	}
+	select {
+	case <-t.ended: // so that everything has been told
+	case <-ctx.Done():
+		return
+	}
+	if causes := t.actors.Causes(); len(causes) > 0 {
+		t.peer.Send(&wire.Abort{Error: stages.EncodeError(t.graph, errors.Join(causes...))})
+		return
+	}
+	t.tellStats()
+	t.peer.Send(&wire.End{})
+	t.peer.CloseSend()
+}

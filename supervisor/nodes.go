@@ -1,0 +1,147 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/weirflow/weir/actors"
+	"github.com/weirflow/weir/codecs/msgpack"
+	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/wire"
+)
+
+// nodes are where the regions of a run live: actors.Nodes.
+type nodes struct {
+	run    *run
+	config []byte
+	print  [32]byte
+	at     map[*plan.Region]Placement // of one copy
+
+	ctx    context.Context // of everything below; ends when the run's part in other processes is to end
+	cancel context.CancelFunc
+
+	mu     sync.Mutex
+	open   int                      // guarded by mu: sessions that have not ended
+	closed bool                     // guarded by mu: no more are begun
+	stats  map[statsKey][]nodeStage // guarded by mu: what each life of each copy told last
+}
+
+// statsKey is one life of a copy.
+type statsKey struct {
+	region     *plan.Region
+	copy, life int
+}
+
+func newNodes(r *run, config []byte, print [32]byte) *nodes {
+	n := &nodes{run: r, config: config, print: print, at: map[*plan.Region]Placement{}, stats: map[statsKey][]nodeStage{}}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	return n
+}
+
+// Start implements actors.Nodes.
+func (n *nodes) Start(r *plan.Region, copy, incarnation, window int, told func(any)) actors.Session {
+	s := &session{nodes: n, region: r, copy: copy, life: incarnation, window: window, told: told}
+	s.ctx, s.cancel = context.WithCancel(n.ctx)
+	n.mu.Lock()
+	n.open++
+	n.mu.Unlock()
+	// Owner: the run. Ends with the session, which Stop ends. The run waits for it, as its part "nodes".
+	go func() {
+		defer n.left()
+		s.live()
+	}()
+	return s
+}
+
+// left is called when a session has ended, with all that belongs to it.
+func (n *nodes) left() {
+	n.mu.Lock()
+	n.open--
+	last := n.closed && n.open == 0
+	n.mu.Unlock()
+	if last {
+		n.run.leave(partNodes)
+	}
+}
+
+// partNodes is the run's part in other processes: see run.alive.
+const partNodes = "\x00nodes"
+
+// close is called when no session is begun any more.
+func (n *nodes) close() {
+	n.mu.Lock()
+	n.closed = true
+	last := n.open == 0
+	n.mu.Unlock()
+	if last {
+		n.run.leave(partNodes)
+	}
+}
+
+// note keeps what a session has counted.
+func (n *nodes) note(s *session, body []byte) {
+	var all []nodeStage
+	if new(msgpack.Codec).Decode(body, &all) != nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.stats[statsKey{s.region, s.copy, s.life}] = all
+}
+
+// fill adds what the stages of regions have done, which only their nodes know.
+func (n *nodes) fill(all []actors.StageStats) {
+	for i, c := range n.counts() {
+		if i < 0 || i >= len(all) {
+			continue
+		}
+		st := &all[i]
+		st.In, st.Out, st.Filtered = st.In+c.In, st.Out+c.Out, st.Filtered+c.Filtered
+		st.Retries, st.Restarts, st.Hung = st.Retries+c.Retries, st.Restarts+c.Restarts, st.Hung+c.Hung
+		st.Busy += time.Duration(c.Busy)
+	}
+}
+
+// counts returns the counts of a stage, over all lives of all copies.
+func (n *nodes) counts() map[int]nodeStage {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	sum := map[int]nodeStage{}
+	for _, all := range n.stats {
+		for _, st := range all {
+			t := sum[st.Index]
+			t.In, t.Out, t.Filtered = t.In+st.In, t.Out+st.Out, t.Filtered+st.Filtered
+			t.Retries, t.Restarts, t.Busy, t.Hung = t.Retries+st.Retries, t.Restarts+st.Restarts, t.Busy+st.Busy, t.Hung+st.Hung
+			sum[st.Index] = t
+		}
+	}
+	return sum
+}
+
+// mode is how a region is spoken to.
+func mode(r *plan.Region) wire.Mode {
+	if r.Keyed {
+		return wire.Keyed
+	}
+	return wire.Stream
+}
+
+// open is the first message of a session.
+func (n *nodes) opening(s *session) *wire.Open {
+	g := n.run.graph
+	o := &wire.Open{
+		Versions: []uint32{wire.Version}, Run: string(n.run.id), Pipeline: g.Name, Copy: s.copy, Incarnation: s.life,
+		Build: buildID(), Fingerprint: n.print, Config: n.config, Mode: mode(s.region), Window: s.window, Grace: n.run.cfg.Grace,
+	}
+	if s.region.In.Stage != plan.None || len(s.region.Stages) < len(g.Stages) {
+		o.From, o.To = g.Stages[s.region.From].Name, g.Stages[s.region.To].Name
+	}
+	return o
+}
+
+// name is what a copy of a region is called, for people.
+func (n *nodes) name(r *plan.Region, copy int) string {
+	return fmt.Sprintf("%s/%d", n.run.graph.RegionName(r), copy)
+}

@@ -1,0 +1,165 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/weirflow/weir/actors"
+	"github.com/weirflow/weir/internal/link"
+	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/wire"
+)
+
+// A session is one life of a copy of a region, as the run sees it: actors.Session.
+type session struct {
+	nodes      *nodes
+	region     *plan.Region
+	copy, life int
+	window     int
+	told       func(any)
+	ctx        context.Context // ends with Stop
+	cancel     context.CancelFunc
+
+	mu    sync.Mutex
+	link  *link.Session // guarded by mu; nil before it is ready
+	ended bool          // guarded by mu: the node has said that it is through
+}
+
+// Pack implements actors.Session.
+func (s *session) Pack(buf []byte, c plan.Chunk, i int) (out []byte, p wire.Payload, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			value, stack := plan.Panicked(r)
+			out, err = buf, fmt.Errorf("encoding it panicked: %v\n%s", value, stack)
+		}
+	}()
+	out, err = c.Encode(s.nodes.run.graph.Codec, buf, i)
+	if err != nil {
+		return buf, p, err
+	}
+	return out, wire.Payload{Bytes: out[len(buf):len(out):len(out)]}, nil
+}
+
+// Unpack implements actors.Session.
+func (s *session) Unpack(c plan.Chunk, p wire.Payload) error {
+	return c.Decode(s.nodes.run.graph.Codec, p.Bytes)
+}
+
+// Send implements actors.Session. What cannot be sent any more is lost with the session, which its reader tells.
+func (s *session) Send(m wire.Message) {
+	s.mu.Lock()
+	l := s.link
+	s.mu.Unlock()
+	if l != nil {
+		l.Send(m)
+	}
+}
+
+// Stop implements actors.Session.
+func (s *session) Stop() { s.cancel() }
+
+// A body is the process that a session is with.
+type body interface {
+	// end lets the process go, or lets go of it, and waits until it is gone: at most for a while, after which it is killed.
+	// It returns how it has ended, if that says something.
+	end(patience time.Duration) error
+	// blames reports whether the end of the session may be the fault of what the process was at.
+	blames() bool
+	close()
+}
+
+// live is the session's life: it returns when nothing of it is left.
+func (s *session) live() {
+	b, conn, err := s.start()
+	if err != nil {
+		s.fail(err, false)
+		return
+	}
+	defer b.close()
+	defer conn.Close()
+	l, ready, err := conn.Open(s.ctx, s.nodes.opening(s))
+	if err != nil {
+		exit := b.end(0)
+		s.fail(errors.Join(err, exit), false)
+		return
+	}
+	s.mu.Lock()
+	s.link = l
+	s.mu.Unlock()
+	parted := context.AfterFunc(s.ctx, func() { s.part(l) }) // Recv does not look at a context
+	defer parted()
+	s.told(ready)
+	err = s.hear(l)
+	if s.ctx.Err() != nil || s.isEnded() {
+		b.end(s.patience())
+		return
+	}
+	l.Close()
+	exit := b.end(time.Second)
+	if exit != nil {
+		err = exit
+	}
+	s.fail(err, b.blames())
+}
+
+func (s *session) isEnded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
+}
+
+// patience is how long a process may take to end: a little less than Stop waits for it.
+func (s *session) patience() time.Duration { return s.nodes.run.cfg.Grace * 4 / 5 }
+
+// part tells the node that the session is over.
+func (s *session) part(l *link.Session) {
+	if !s.isEnded() {
+		l.Send(&wire.Cancel{Reason: "stopped"})
+	}
+	l.CloseSend()
+}
+
+// fail tells that the session is over, and why.
+func (s *session) fail(err error, blames bool) {
+	if s.ctx.Err() != nil {
+		return
+	}
+	refused, final := errors.AsType[*link.RefusedError](err)
+	if final {
+		err = refused
+	}
+	s.told(&actors.Lost{Err: &NodeError{Region: s.nodes.run.graph.RegionName(s.region), Copy: s.copy, Err: err}, Final: final, Blames: blames})
+}
+
+// hear hands on what the node says, until it says no more.
+func (s *session) hear(l *link.Session) error {
+	for {
+		m, err := l.Recv()
+		if err != nil {
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return err
+		}
+		switch m := m.(type) {
+		case *wire.Stats:
+			s.nodes.note(s, m.Body)
+		case *wire.Event:
+			if e := s.nodes.run.eventOf(m.Body); e != nil {
+				s.nodes.run.observe(e)
+			}
+		case *wire.Log:
+		case *wire.End:
+			s.mu.Lock()
+			s.ended = true
+			s.mu.Unlock()
+			s.told(m)
+		default:
+			s.told(m)
+		}
+	}
+}
