@@ -29,7 +29,9 @@ type Packer struct {
 }
 
 // NewPacker returns a Packer. arena is nil if there is none.
-func NewPacker(c codecs.Codec, arena Target) *Packer { return &Packer{codec: c, arena: arena, most: MaxInline} }
+func NewPacker(c codecs.Codec, arena Target) *Packer {
+	return &Packer{codec: c, arena: arena, most: MaxInline}
+}
 
 // Reset says that all payloads made so far have been copied into messages: the buffer that they lie in is used again.
 func (p *Packer) Reset() {
