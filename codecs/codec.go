@@ -9,6 +9,10 @@ import (
 // letter. Errors that wrap it name the path to the offending part, as in "Config.Filter.Match: func(string) bool".
 var ErrNotEncodable = errors.New("codecs: type cannot be encoded")
 
+// ErrTooLarge says that a value is too large to cross a process boundary: more than 64 MiB, or between processes of one
+// machine more than the memory which they share, if that is more.
+var ErrTooLarge = errors.New("codecs: value is too large to travel")
+
 // A Codec encodes values. Implementations must be safe for concurrent use, and must survive any input: a decoder that
 // panics or allocates out of proportion on bytes from a peer fails codectest.Run.
 type Codec interface {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weirflow/weir/codecs/internal/self"
+	"github.com/weirflow/weir/internal/self"
 )
 
 // Shape describes what values of the type consist of: kinds, lengths, and the names and order of fields, all the way

@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/weirflow/weir/codecs/internal/self"
+	"github.com/weirflow/weir/internal/self"
 )
 
 // A form is how values of one Go type are written and read. encode gets what decode will make, and both count the

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/weirflow/weir/codecs/internal/self"
+	"github.com/weirflow/weir/internal/self"
 )
 
 // structForm is an array of the fields in order. See docs/decisions/0003 for why not a map of their names.

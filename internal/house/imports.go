@@ -12,17 +12,19 @@ import (
 func layers() map[string][]string {
 	return map[string][]string{
 		".ci":              {},
-		"codecs":           {},
+		"codecs":           {"internal/self"},
 		"internal/house":   {},
 		"internal/history": {}, // for tests
 		"internal/model":   {},
 		"internal/restart": {},
-		"internal/plan":    {"codecs", "internal/restart"},
+		"internal/plan":    {"codecs", "internal/payload", "internal/restart", "internal/wire"},
+		"internal/self":    {},
 		"internal/weak":    {},
 		"internal/wire":    {"codecs"},
-		"internal/link":    {"codecs", "internal/wire", "internal/restart"},
-		"stages":           {"codecs", "internal/plan", "internal/restart"},
-		"actors":           {"codecs", "internal/plan", "internal/restart", "internal/weak", "internal/wire", "stages"},
+		"internal/payload": {"codecs", "internal/self", "internal/wire"},
+		"internal/link":    {"codecs", "internal/payload", "internal/wire", "internal/restart"},
+		"stages":           {"codecs", "internal/payload", "internal/plan", "internal/restart"},
+		"actors":           {"codecs", "internal/payload", "internal/plan", "internal/restart", "internal/weak", "internal/wire", "stages"},
 		"supervisor":       {"codecs", "internal/plan", "internal/restart", "internal/wire", "internal/link", "stages", "actors"},
 		// What a newcomer copies imports what a newcomer can import: nothing internal.
 		"examples": {"codecs", "stages", "actors", "supervisor"},

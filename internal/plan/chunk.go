@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"github.com/weirflow/weir/codecs"
+	"github.com/weirflow/weir/internal/payload"
+	"github.com/weirflow/weir/internal/wire"
 )
 
 // A Chunk is a typed run of items with their identities: the unit of a message. The runtime moves chunks through this
@@ -26,7 +28,12 @@ type Chunk interface {
 	// Decode appends the item that src is the encoding of, without an identity. It may run user code, of which a panic is an
 	// error. With an error nothing is appended.
 	Decode(c codecs.Codec, src []byte) error
-	Free() // back to the pool it came from
+	// Pack and Unpack are Encode and Decode for a link between processes, which may share memory. A panic of user code is an
+	// error. Pack leaves the item as it is; after an error of Unpack nothing is appended.
+	Pack(p *payload.Packer, i int) (wire.Payload, error)
+	Unpack(u *payload.Unpacker, in wire.Payload) error
+	Release(i int) // gives back what item i has in shared memory; no user code is given it any more
+	Free()         // back to the pool it came from
 }
 
 // A Head is what the runtime knows of a chunk.
@@ -63,6 +70,7 @@ type Of[T any] struct {
 	head  Head
 	home  *sync.Pool
 	size  func(*T) int64
+	form  *payload.Form[T]
 	flat  bool // T has no pointers
 	class int  // places it was made with
 }
@@ -151,6 +159,7 @@ func (c *Of[T]) Free() {
 type PoolOf[T any] struct {
 	class [len(classes)]sync.Pool
 	size  func(*T) int64
+	form  *payload.Form[T]
 	flat  bool
 }
 
@@ -158,7 +167,7 @@ var classes = [...]int{4, 32, 256, 1024}
 
 // NewPool returns a pool of chunks of T.
 func NewPool[T any]() *PoolOf[T] {
-	return &PoolOf[T]{size: SizeOf[T](), flat: Flat(reflect.TypeFor[T]())}
+	return &PoolOf[T]{size: SizeOf[T](), form: payload.For[T](), flat: Flat(reflect.TypeFor[T]())}
 }
 
 // Get returns an empty chunk with room for n items, or 1024 if n is more.
@@ -173,10 +182,10 @@ func (p *PoolOf[T]) Of(n int) *Of[T] {
 	if c, _ := p.class[k].Get().(*Of[T]); c != nil {
 		return c
 	}
-	return &Of[T]{Items: make([]T, 0, classes[k]), home: &p.class[k], size: p.size, flat: p.flat, class: classes[k]}
+	return &Of[T]{Items: make([]T, 0, classes[k]), home: &p.class[k], size: p.size, form: p.form, flat: p.flat, class: classes[k]}
 }
 
-// SizeOf returns a function that tells the bytes behind a value: for byte slices, strings and slices of numbers. For all
+// SizeOf returns a function that tells the bytes behind a value: for byte slices, strings, slices of numbers and views. For all
 // other types it returns nil: their size is not known without a walk.
 //
 // It reads the length out of the header, because a type switch would have to box every value.
@@ -185,6 +194,8 @@ func SizeOf[T any]() func(*T) int64 {
 	switch {
 	case !Weighable(t):
 		return nil
+	case payload.IsView(t):
+		return func(v *T) int64 { return int64((*payload.Ref)(unsafe.Pointer(v)).Len()) }
 	case t.Kind() == reflect.String:
 		return func(v *T) int64 { return int64(len(*(*string)(unsafe.Pointer(v)))) }
 	}
@@ -198,7 +209,7 @@ func Weighable(t reflect.Type) bool {
 		k := t.Elem().Kind()
 		return k >= reflect.Bool && k <= reflect.Complex128
 	}
-	return t.Kind() == reflect.String
+	return t.Kind() == reflect.String || payload.IsView(t)
 }
 
 // Flat reports whether values of t hold no pointers, so that they need not be cleared to let go of what they refer to.
