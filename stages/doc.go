@@ -21,11 +21,15 @@
 // and the Config, and calls the build function again. So a build function must depend on nothing but its Config: not
 // on flags, not on package variables that main sets, not on the environment, the clock or a random source. Functions
 // that need more than the item take it from the Config (a method of Config is the usual form) or open it themselves,
-// once per worker (MapWith). A closure over a variable that has another value there cannot be seen from outside; this
-// rule is the one thing that the user of this package has to keep.
+// once per worker (MapWith). All options, and what sources are made of, are compared when a pipeline is deployed. A closure
+// over a variable that has another value there cannot be seen from outside; this rule is the one thing that the user of this
+// package has to keep.
 //
 // So the Config of a pipeline that is to run elsewhere holds plain values: a channel or a function cannot travel, and what
 // a pointer points to arrives as a copy, so that a counter in it is another one there. In one process it may hold anything.
+//
+// Errors that come from elsewhere say the same and wrap as much. For errors.Is and errors.As to find the functions' own
+// sentinels and types in them, the build function names those: Graph.Errors and ErrorType.
 //
 // # Hooks
 //

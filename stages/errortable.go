@@ -256,7 +256,6 @@ func numbered(err error) bool {
 const (
 	isNet = 1 << iota
 	isTimeout
-	isTemporary
 )
 
 // netBits is what err says as a net.Error; 0 if it is none. It runs user code.
@@ -272,9 +271,6 @@ func netBits(err error) (bits uint8) {
 	if x.Timeout() {
 		bits |= isTimeout
 	}
-	if x.Temporary() {
-		bits |= isTemporary
-	}
 	return bits
 }
 
@@ -286,6 +282,8 @@ type netFault struct {
 
 var _ net.Error = netFault{}
 
-func (e netFault) Error() string   { return e.text }
-func (e netFault) Timeout() bool   { return e.bits&isTimeout != 0 }
-func (e netFault) Temporary() bool { return e.bits&isTemporary != 0 }
+func (e netFault) Error() string { return e.text }
+func (e netFault) Timeout() bool { return e.bits&isTimeout != 0 }
+
+// Temporary is deprecated, and of most errors the same.
+func (e netFault) Temporary() bool { return e.Timeout() }

@@ -212,7 +212,7 @@ func TestErrorsThatAreNotNamedKeepTheirText(t *testing.T) {
 
 func TestMistakesInErrorsAreFaults(t *testing.T) {
 	err := faults(func(g *stages.Graph) stages.Stream[int] {
-		g.Errors(errCorrupt, nil, badlyCompared{})
+		g.Errors(errCorrupt, nil, badlyCompared{1})
 		stages.ErrorType[error](g)
 		return numbers(g, "in")
 	})
@@ -224,6 +224,6 @@ func TestMistakesInErrorsAreFaults(t *testing.T) {
 	}
 }
 
-type badlyCompared struct{ f []int }
+type badlyCompared []int
 
 func (badlyCompared) Error() string { return "" }
