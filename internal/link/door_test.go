@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,14 +44,15 @@ func TestAStrangerIsSentAwayAfter5Seconds(t *testing.T) {
 		stop := serve(t, l, link.Config{Handle: echo})
 		_, silent := watched(t, l)
 		dripping, closed := watched(t, l)
-		go func() {
+		var drip sync.WaitGroup
+		drip.Go(func() {
 			for range 10 { // of HTTP/2's preface, a byte at a time
 				if _, err := dripping.Write([]byte("PRI * HTTP/2.0")[:1]); err != nil {
 					return
 				}
 				time.Sleep(time.Second)
 			}
-		}()
+		})
 		time.Sleep(4999 * time.Millisecond)
 		if isClosed(silent) {
 			t.Error("a stranger has had no time to say who it is")
@@ -59,6 +61,7 @@ func TestAStrangerIsSentAwayAfter5Seconds(t *testing.T) {
 		if !isClosed(silent) || !isClosed(closed) {
 			t.Error("strangers stay")
 		}
+		drip.Wait()
 		stop()
 	})
 }
