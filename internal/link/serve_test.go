@@ -36,15 +36,6 @@ func listen(t testing.TB) (net.Listener, func(context.Context) (net.Conn, error)
 	}
 }
 
-func dial(t testing.TB, target link.Target) *link.Conn {
-	t.Helper()
-	c, err := link.Dial(context.Background(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 func TestALinkWorksOverASocketpairAndOverTLS(t *testing.T) {
 	t.Run("socketpair", func(t *testing.T) {
 		here, there := socketpair(t)
