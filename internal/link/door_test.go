@@ -109,24 +109,26 @@ func TestAConnectionStaysWhileItHasSessions(t *testing.T) {
 }
 
 func TestTheOldestSilentStrangerMakesRoom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newPipeListener()
-		stop := serve(t, l, link.Config{Handle: echo, Limits: link.Limits{Connections: 3}})
-		spoke, a := watched(t, l)
-		if _, err := spoke.Write([]byte("P")); err != nil {
-			t.Fatal(err)
-		}
-		_, b := watched(t, l)
-		_, c := watched(t, l)
-		if isClosed(a) || isClosed(b) || isClosed(c) {
-			t.Error("there was room")
-		}
-		_, d := watched(t, l)
-		if isClosed(a) || !isClosed(b) || isClosed(c) || isClosed(d) {
-			t.Error("another one than the oldest silent stranger had to leave")
-		}
-		stop()
-	})
+	for range 10 { // guests have no order in memory
+		synctest.Test(t, func(t *testing.T) {
+			l := newPipeListener()
+			stop := serve(t, l, link.Config{Handle: echo, Limits: link.Limits{Connections: 3}})
+			spoke, a := watched(t, l)
+			if _, err := spoke.Write([]byte("P")); err != nil {
+				t.Fatal(err)
+			}
+			_, b := watched(t, l)
+			_, c := watched(t, l)
+			if isClosed(a) || isClosed(b) || isClosed(c) {
+				t.Error("there was room")
+			}
+			_, d := watched(t, l)
+			if isClosed(a) || !isClosed(b) || isClosed(c) || isClosed(d) {
+				t.Error("another one than the oldest silent stranger had to leave")
+			}
+			stop()
+		})
+	}
 }
 
 func TestAStrangerCannotSendMuch(t *testing.T) {

@@ -393,10 +393,10 @@ func TestASessionEndsInPeaceThoughItsNodeTakesNoOtherOne(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		served := make(chan error, 1)
 		go func() {
-			served <- link.Serve(ctx, l, link.Config{Handle: func(ctx context.Context, s *link.Session, _ *wire.Open) {
+			served <- link.Serve(ctx, l, link.Config{Grace: time.Hour, Handle: func(ctx context.Context, s *link.Session, _ *wire.Open) {
 				_ = s.Accept(&wire.Ready{})
 				<-ctx.Done()
-				time.Sleep(2 * time.Second)
+				time.Sleep(time.Minute)
 				_ = s.Send(&wire.Stopped{})
 			}})
 		}()
