@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -32,12 +34,20 @@ type Conn struct {
 	local  bool
 	keep   sync.WaitGroup // keepers of sessions
 
-	mu      sync.Mutex
-	client  *grpc.ClientConn // guarded by mu; nil after a failed attempt
-	closed  bool             // guarded by mu
-	attempt error            // guarded by mu; why the last attempt to connect has failed
-	used    bool             // guarded by mu; target.Conn was handed out
-	live    map[*Session]struct{}
+	mu     sync.Mutex
+	client *client              // guarded by mu; for new sessions; nil after a failed attempt
+	live   map[*Session]*client // guarded by mu
+	closed bool                 // guarded by mu
+	used   bool                 // guarded by mu; target.Conn was handed out
+}
+
+// A client is one of gRPC. A Conn has another one after an attempt to connect has failed, since gRPC would go on trying.
+// The old one may still have sessions: a node that stops lets them end while it accepts no connection any more.
+type client struct {
+	grpc    *grpc.ClientConn // immutable
+	conn    *Conn
+	retired bool  // guarded by conn.mu
+	attempt error // guarded by conn.mu; why the last attempt to connect has failed
 }
 
 // Dial connects to a node. It blocks for at most 5 s. The errors are those of Open.
@@ -45,7 +55,7 @@ func Dial(ctx context.Context, t Target) (*Conn, error) {
 	if (t.Conn == nil) == (t.Dial == nil) {
 		return nil, errors.New("link: a target has either a connection or a function that dials")
 	}
-	c := &Conn{target: t, local: t.Conn != nil, live: map[*Session]struct{}{}}
+	c := &Conn{target: t, local: t.Conn != nil, live: map[*Session]*client{}}
 	if t.Credentials == nil || c.local {
 		c.target.Credentials = insecure.NewCredentials()
 	}
@@ -64,14 +74,14 @@ func Dial(ctx context.Context, t Target) (*Conn, error) {
 func (c *Conn) Open(ctx context.Context, m *wire.Open) (*Session, *wire.Ready, error) {
 	ctx, done := context.WithTimeoutCause(ctx, answerTimeout, ErrNoAnswer)
 	defer done()
-	client, err := c.connect(ctx)
+	cl, err := c.connect(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	// The stream lives as long as its context: only until the answer is there, ctx ends it.
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	unhook := context.AfterFunc(ctx, cancel)
-	s, err := c.stream(life, cancel, client)
+	s, err := c.stream(life, cancel, cl)
 	if err != nil {
 		cancel()
 		return nil, nil, c.failed(ctx, err)
@@ -88,9 +98,9 @@ func (c *Conn) Open(ctx context.Context, m *wire.Open) (*Session, *wire.Ready, e
 }
 
 // stream begins a session.
-func (c *Conn) stream(ctx context.Context, cancel func(), client *grpc.ClientConn) (*Session, error) {
+func (c *Conn) stream(ctx context.Context, cancel func(), cl *client) (*Session, error) {
 	desc := streamDesc()
-	st, err := client.NewStream(ctx, &desc, method)
+	st, err := cl.grpc.NewStream(ctx, &desc, method)
 	if err != nil {
 		return nil, &LostError{Err: err}
 	}
@@ -102,7 +112,7 @@ func (c *Conn) stream(ctx context.Context, cancel func(), client *grpc.ClientCon
 	c.mu.Lock()
 	closed := c.closed
 	if !closed {
-		c.live[s] = struct{}{}
+		c.live[s] = cl
 		c.keep.Add(1)
 	}
 	c.mu.Unlock()
@@ -121,8 +131,23 @@ func (c *Conn) keeper(s *Session) {
 	s.watch(nil)
 	<-s.flushed
 	c.mu.Lock()
+	cl := c.live[s]
 	delete(c.live, s)
+	unused := cl.retired && !c.needs(cl)
 	c.mu.Unlock()
+	if unused {
+		_ = cl.grpc.Close() // nothing is on it
+	}
+}
+
+// needs reports whether a session is on cl. c.mu is held.
+func (c *Conn) needs(cl *client) bool {
+	for _, other := range c.live {
+		if other == cl {
+			return true
+		}
+	}
+	return false
 }
 
 // greet exchanges the first messages.
@@ -162,12 +187,9 @@ func (c *Conn) failed(ctx context.Context, err error) error {
 // Close waits for all that belongs to the connection, and may be called again.
 func (c *Conn) Close() error {
 	c.mu.Lock()
-	client := c.client
+	current := c.client
 	c.client, c.closed = nil, true
-	sessions := make([]*Session, 0, len(c.live))
-	for s := range c.live {
-		sessions = append(sessions, s)
-	}
+	sessions := slices.Collect(maps.Keys(c.live))
 	unused := c.local && !c.used
 	c.used = true
 	c.mu.Unlock()
@@ -175,101 +197,107 @@ func (c *Conn) Close() error {
 		s.Close()
 	}
 	var err error
-	if client != nil {
-		err = client.Close()
+	if current != nil {
+		err = current.grpc.Close()
 	}
 	if unused {
 		err = errors.Join(err, c.target.Conn.Close())
 	}
-	c.keep.Wait()
+	c.keep.Wait() // and with the last sessions go retired clients
 	return err
 }
 
 // connect returns a client that has a connection.
-func (c *Conn) connect(ctx context.Context) (*grpc.ClientConn, error) {
-	client, err := c.idle()
+func (c *Conn) connect(ctx context.Context) (*client, error) {
+	cl, err := c.current()
 	if err != nil {
 		return nil, err
 	}
 	for {
-		state := client.GetState()
+		state := cl.grpc.GetState()
 		switch state {
 		case connectivity.Ready:
-			return client, nil
+			return cl, nil
 		case connectivity.Idle:
-			client.Connect()
+			cl.grpc.Connect()
 		case connectivity.TransientFailure, connectivity.Shutdown:
-			return nil, c.giveUp(client, errors.New("cannot connect"))
+			return nil, cl.retire()
 		}
-		if !client.WaitForStateChange(ctx, state) {
-			_ = c.giveUp(client, nil)
+		if !cl.grpc.WaitForStateChange(ctx, state) {
+			_ = cl.retire() // the cause is that it takes too long
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-// idle returns the client, a new one if there is none.
-func (c *Conn) idle() (*grpc.ClientConn, error) {
+// current returns the client for new sessions, which is a new one after a failure.
+func (c *Conn) current() (*client, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return nil, ErrClosed
 	}
 	if c.client == nil {
-		client, err := grpc.NewClient("passthrough:///node", dialOptions(c.dial, c.credentials())...)
+		cl := &client{conn: c}
+		g, err := grpc.NewClient("passthrough:///node", dialOptions(cl.dial, noting{c.target.Credentials, cl.note})...)
 		if err != nil {
 			return nil, &LostError{Err: err}
 		}
-		c.client, c.attempt = client, nil
+		cl.grpc, c.client = g, cl
 	}
 	return c.client, nil
 }
 
-// giveUp lets go of a client that could not connect, so that it does not go on trying.
-func (c *Conn) giveUp(client *grpc.ClientConn, err error) error {
+// retire lets go of a client that could not connect, so that it does not go on trying. It returns why it could not.
+func (cl *client) retire() error {
+	c := cl.conn
 	c.mu.Lock()
-	if c.client == client {
+	if c.client == cl {
 		c.client = nil
 	}
-	lost, closed := &LostError{Err: err, Conn: c.attempt}, c.closed
+	cl.retired = true
+	err, closed, unused := cl.attempt, c.closed, !c.needs(cl)
 	c.mu.Unlock()
-	_ = client.Close() // it has no connection
+	if unused {
+		_ = cl.grpc.Close() // nothing is on it
+	}
 	if closed {
 		return ErrClosed
 	}
-	return lost
+	return &LostError{Err: errNoConnection, Conn: err}
 }
 
-// dial is called by the client for each attempt.
-func (c *Conn) dial(ctx context.Context) (net.Conn, error) {
-	conn, err := c.target.Conn, error(nil)
-	if c.local {
-		c.mu.Lock()
-		if c.used {
-			err = errUsedUp
-		}
-		c.used = true
-		c.mu.Unlock()
-	} else {
+// dial is called by gRPC for each attempt.
+func (cl *client) dial(ctx context.Context) (conn net.Conn, err error) {
+	c := cl.conn
+	c.mu.Lock()
+	switch {
+	case cl.retired:
+		err = errNoConnection
+	case c.local && c.used:
+		err = errUsedUp
+	}
+	c.used = true
+	c.mu.Unlock()
+	switch {
+	case err != nil:
+	case c.local:
+		conn = c.target.Conn
+	default:
 		conn, err = c.target.Dial(ctx)
 	}
 	if err != nil {
-		c.note(err)
+		cl.note(err)
 		return nil, err
 	}
 	return &livingConn{Conn: conn, life: &life{}}, nil
 }
 
 // note keeps why an attempt has failed, since gRPC keeps only its text.
-func (c *Conn) note(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.attempt = err
-}
-
-// credentials note why a handshake has failed.
-func (c *Conn) credentials() credentials.TransportCredentials {
-	return noting{c.target.Credentials, c.note}
+func (cl *client) note(err error) {
+	cl.conn.mu.Lock()
+	defer cl.conn.mu.Unlock()
+	cl.attempt = err
 }
 
 // noting are credentials that tell of failed handshakes.

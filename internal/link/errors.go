@@ -22,6 +22,9 @@ var (
 // errUsedUp is why the connection to a child is not dialled again.
 var errUsedUp = errors.New("the only connection to this node is used up")
 
+// errNoConnection is why a session is lost before it begins.
+var errNoConnection = errors.New("there is no connection to the node")
+
 // errGone is why a node's session ends that its coordinator has left.
 var errGone = errors.New("the coordinator has left")
 

@@ -187,6 +187,25 @@ func TestAChildMayBeStoppedForAsLongAsItLikes(t *testing.T) {
 	})
 }
 
+func TestALocalLinkWaitsForASilentPeer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, there := net.Pipe()
+		here := deafen(a)
+		stop := serve(t, link.OneListener(there), link.Config{Handle: echo, Local: true})
+		c := dialChild(t, here)
+		s := open(t, c)
+		close(here.deaf)
+		time.Sleep(time.Hour)
+		select {
+		case <-s.Done():
+			t.Error("silence has ended a session with a child")
+		default:
+		}
+		_ = c.Close()
+		stop()
+	})
+}
+
 func TestANodeThatDoesNotAnswerIsAnErrorAfter5Seconds(t *testing.T) {
 	for name, node := range map[string]func(t *testing.T, c net.Conn) (stop func()){
 		"reads nothing": func(t *testing.T, c net.Conn) func() { return func() {} },

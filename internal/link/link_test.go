@@ -61,6 +61,16 @@ func tasks(first uint64, payloads ...[]byte) *wire.Task {
 	return task
 }
 
+// dial connects to a node.
+func dial(t testing.TB, target link.Target) *link.Conn {
+	t.Helper()
+	c, err := link.Dial(context.Background(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // dialChild connects to a node over c.
 func dialChild(t testing.TB, c net.Conn) *link.Conn {
 	t.Helper()

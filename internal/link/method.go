@@ -18,6 +18,9 @@ const (
 
 	// answerTimeout is how long a node may take to answer Open, from dialling on.
 	answerTimeout = 5 * time.Second
+	// attemptTimeout is how long gRPC tries to connect, and how long it waits before it would try again: longer than
+	// anybody waits for it.
+	attemptTimeout = 2 * answerTimeout
 
 	// windowBytes is how much may be under way on a stream. Smaller windows that do not adapt are slower; larger ones are
 	// not faster.
@@ -44,11 +47,15 @@ func serviceDesc() *grpc.ServiceDesc {
 
 // serverOptions are those of every node.
 func serverOptions(cfg Config) []grpc.ServerOption {
+	handshake := cfg.Limits.Opening
+	if cfg.Local {
+		handshake = time.Hour // the parent may be stopped as well
+	}
 	return []grpc.ServerOption{
 		grpc.Creds(cfg.Credentials), grpc.ForceServerCodecV2(passThrough{}),
 		grpc.MaxRecvMsgSize(maxBatch), grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.MaxConcurrentStreams(uint32(cfg.Limits.Streams)),
-		grpc.ConnectionTimeout(cfg.Limits.Opening), grpc.MaxHeaderListSize(headerBytes),
+		grpc.ConnectionTimeout(handshake), grpc.MaxHeaderListSize(headerBytes),
 		grpc.StaticStreamWindowSize(windowBytes), grpc.StaticConnWindowSize(windowBytes),
 		grpc.WriteBufferSize(bufferBytes), grpc.ReadBufferSize(bufferBytes),
 		// The link has its own sign of life. A peer that uses gRPC's as well does no harm.
@@ -58,8 +65,7 @@ func serverOptions(cfg Config) []grpc.ServerOption {
 	}
 }
 
-// dialOptions are those of every coordinator. gRPC would repeat a failed attempt after the delay of its back-off, which
-// is also how long an attempt may take: the connection is given up before that.
+// dialOptions are those of every coordinator.
 func dialOptions(dial func(context.Context) (net.Conn, error), creds credentials.TransportCredentials) []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithTransportCredentials(creds),
@@ -67,8 +73,8 @@ func dialOptions(dial func(context.Context) (net.Conn, error), creds credentials
 		grpc.WithNoProxy(), grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(), grpc.WithDisableHealthCheck(),
 		grpc.WithIdleTimeout(0),
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: answerTimeout, Multiplier: 1, MaxDelay: answerTimeout},
-			MinConnectTimeout: answerTimeout,
+			Backoff:           backoff.Config{BaseDelay: attemptTimeout, Multiplier: 1, MaxDelay: attemptTimeout},
+			MinConnectTimeout: attemptTimeout,
 		}),
 		grpc.WithMaxHeaderListSize(statusBytes),
 		grpc.WithStaticStreamWindowSize(windowBytes), grpc.WithStaticConnWindowSize(windowBytes),

@@ -36,15 +36,6 @@ func listen(t testing.TB) (net.Listener, func(context.Context) (net.Conn, error)
 	}
 }
 
-func dial(t testing.TB, target link.Target) *link.Conn {
-	t.Helper()
-	c, err := link.Dial(context.Background(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 func TestALinkWorksOverASocketpairAndOverTLS(t *testing.T) {
 	t.Run("socketpair", func(t *testing.T) {
 		here, there := socketpair(t)
@@ -394,6 +385,47 @@ func TestANodeLetsSessionsEndBeforeItStops(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestASessionEndsInPeaceThoughItsNodeTakesNoOtherOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipeListener()
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() {
+			served <- link.Serve(ctx, l, link.Config{Grace: time.Hour, Handle: func(ctx context.Context, s *link.Session, _ *wire.Open) {
+				_ = s.Accept(&wire.Ready{})
+				<-ctx.Done()
+				time.Sleep(time.Minute)
+				_ = s.Send(&wire.Stopped{})
+			}})
+		}()
+		c := dial(t, link.Target{Dial: l.dial})
+		s := open(t, c)
+		cancel()
+		synctest.Wait()
+		var lost *link.LostError
+		for range 3 {
+			if _, _, err := c.Open(t.Context(), &wire.Open{Mode: wire.Keyed}); !errors.As(err, &lost) || !errors.Is(err, net.ErrClosed) {
+				t.Errorf("Open: %v", err)
+			}
+		}
+		dials := l.dials()
+		if m, err := s.Recv(); err != nil {
+			t.Errorf("the last message: %v, %v", m, err)
+		}
+		if _, err := s.Recv(); err != io.EOF {
+			t.Errorf("the end: %v", err)
+		}
+		time.Sleep(time.Minute)
+		if n := l.dials(); n != dials {
+			t.Errorf("%d attempts that nobody has asked for", n-dials)
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		_ = c.Close()
+	})
 }
 
 func TestNothingIsLeftOfManySessions(t *testing.T) {
