@@ -205,7 +205,7 @@ func TestFalseNodesAreRefusedByAProgramWithAToken(t *testing.T) {
 		{"sends our proof back as its own", answer(nodeProof), WrongToken},
 		{"refuses", ours(func(conn *tls.Conn) { readMessage(conn); refuse(conn) }), WrongToken},
 		{"proves with zeros", ours(func(conn *tls.Conn) { message{kind: nodeProof}.writeTo(conn) }), WrongToken},
-		{"says something else", ours(func(conn *tls.Conn) { io.WriteString(conn, string(make([]byte, messageBytes))) }), Malformed},
+		{"says something else", ours(func(conn *tls.Conn) { conn.Write(make([]byte, messageBytes)) }), Malformed},
 		{"closes", ours(func(conn *tls.Conn) { readMessage(conn) }), Closed},
 		{"says far too much", ours(func(conn *tls.Conn) { conn.Write(make([]byte, 16<<10)) }), Oversized},
 		{"has another key", func(t *testing.T) *testNode {
@@ -278,34 +278,39 @@ func TestFiveHundredSlowPeersDoNotKeepAGoodOneOut(t *testing.T) {
 func TestAPeerThatTakesItsTimeIsRefusedAfterFiveSeconds(t *testing.T) {
 	tok := must(New())
 	config := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{protocol}}
-	slowly := func(conn net.Conn, b []byte) {
-		for len(b) > 0 {
-			if _, err := conn.Write(b[:1]); err != nil {
-				return
-			}
-			b = b[1:]
-			time.Sleep(time.Second)
-		}
-	}
-	peers := map[string]func(net.Conn){
-		"silence":            func(conn net.Conn) { conn.Read(make([]byte, 1)) },
-		"a byte a second":    func(conn net.Conn) { slowly(conn, []byte("\x16\x03\x01\x01\x00\x01\x00\x00\xfc\x03\x03")) },
-		"silence behind TLS": func(conn net.Conn) { c := tls.Client(conn, config); c.Handshake(); c.Read(make([]byte, 1)) },
-		"a proof, a byte a second": func(conn net.Conn) {
+	type slowly func(net.Conn, []byte)
+	peers := map[string]func(net.Conn, slowly){
+		"silence":         func(conn net.Conn, write slowly) { conn.Read(make([]byte, 1)) },
+		"a byte a second": func(conn net.Conn, write slowly) { write(conn, []byte("\x16\x03\x01\x01\x00\x01\x00\x00\xfc\x03\x03")) },
+		"silence behind TLS": func(conn net.Conn, write slowly) {
 			c := tls.Client(conn, config)
 			c.Handshake()
-			slowly(c, message{kind: programProof}.append(nil))
+			c.Read(make([]byte, 1))
 		},
-		"a hundred bytes, then nothing": func(conn net.Conn) {
+		"a proof, a byte a second": func(conn net.Conn, write slowly) {
+			c := tls.Client(conn, config)
+			c.Handshake()
+			write(c, message{kind: programProof}.append(nil))
+		},
+		"a hundred bytes, then nothing": func(conn net.Conn, write slowly) {
 			conn.Write(append([]byte("\x16\x03\x01\x01\x00"), make([]byte, 95)...))
 		},
 	}
 	for name, peer := range peers {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				byTheSecond := func(conn net.Conn, b []byte) {
+					for len(b) > 0 {
+						if _, err := conn.Write(b[:1]); err != nil {
+							return
+						}
+						b = b[1:]
+						time.Sleep(time.Second)
+					}
+				}
 				theirs, ours := net.Pipe()
 				var done sync.WaitGroup
-				done.Go(func() { peer(theirs) })
+				done.Go(func() { peer(theirs, byTheSecond) })
 				began := time.Now()
 				_, _, err := must(NewTokenServer(tok, Options{})).ServerHandshake(ours)
 				wantReason(t, "the node", err, TimedOut)

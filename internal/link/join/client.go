@@ -64,7 +64,7 @@ func (c *Client) ServerHandshake(net.Conn) (net.Conn, credentials.AuthInfo, erro
 
 // Info names the method.
 func (c *Client) Info() credentials.ProtocolInfo {
-	return credentials.ProtocolInfo{SecurityProtocol: c.method.name(), ServerName: c.serverName}
+	return credentials.ProtocolInfo{SecurityProtocol: c.method.name()}
 }
 
 // Clone returns a copy that shares Err.

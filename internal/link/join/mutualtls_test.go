@@ -168,7 +168,8 @@ func TestNoHandshakeIsResumed(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			n := serve(t, c.node)
-			c.config.ClientSessionCache = tls.NewLRUClientSessionCache(8)
+			tickets := &ticketCount{ClientSessionCache: tls.NewLRUClientSessionCache(8)}
+			c.config.ClientSessionCache = tickets
 			for range 3 {
 				conn := tls.Client(n.dial(t), c.config)
 				if err := conn.Handshake(); err != nil {
@@ -189,8 +190,24 @@ func TestNoHandshakeIsResumed(t *testing.T) {
 				}
 				conn.Close()
 			}
+			if tickets.n > 0 {
+				t.Errorf("%d tickets were given", tickets.n)
+			}
 		})
 	}
+}
+
+// ticketCount counts what a server gives to resume with.
+type ticketCount struct {
+	tls.ClientSessionCache
+	n int
+}
+
+func (c *ticketCount) Put(key string, s *tls.ClientSessionState) {
+	if s != nil {
+		c.n++
+	}
+	c.ClientSessionCache.Put(key, s)
 }
 
 func TestATLSConfigThatLetsStrangersInIsRefused(t *testing.T) {

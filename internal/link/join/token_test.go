@@ -9,24 +9,24 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math/big"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/rs/zerolog"
 )
 
 func TestATokenAndItsSecretAreNeverPrinted(t *testing.T) {
 	tok := must(New())
 	s := tok.t.own.secret
 	raw := s.reveal()[:]
+	key := must(tok.t.own.key.Bytes())
 	leaks := []string{
+		string(key), hex.EncodeToString(key), strings.ToUpper(hex.EncodeToString(key)), strings.Trim(fmt.Sprint(key), "[]"), new(big.Int).SetBytes(key).String(),
 		string(raw), hex.EncodeToString(raw), strings.ToUpper(hex.EncodeToString(raw)), base64.StdEncoding.EncodeToString(raw),
 		strings.Trim(fmt.Sprint(raw), "[]"), strings.Trim(strings.TrimPrefix(fmt.Sprintf("%#v", raw), "[]byte"), "{}"),
-		tok.t.own.key.D.String(),
 	}
 	type exported struct{ Join Token }
 	type unexported struct {
@@ -44,16 +44,10 @@ func TestATokenAndItsSecretAreNeverPrinted(t *testing.T) {
 			out = append(out, string(b))
 		}
 		var log bytes.Buffer
-		z := zerolog.New(&log)
-		z.Info().Interface("a", v).Any("b", v).Str("c", fmt.Sprint(v)).Msg("")
 		slog.New(slog.NewJSONHandler(&log, nil)).Info("", "a", v)
 		slog.New(slog.NewTextHandler(&log, nil)).Info("", "a", v)
 		out = append(out, log.String())
 	}
-	var log bytes.Buffer
-	z := zerolog.New(&log)
-	z.Info().Stringer("a", tok).Stringer("b", s).Msg("")
-	out = append(out, log.String())
 	for _, text := range out {
 		for _, leak := range leaks {
 			if strings.Contains(text, leak) {
@@ -71,9 +65,6 @@ func TestATokenAndItsSecretAreNeverPrinted(t *testing.T) {
 	}
 	if got := string(must(json.Marshal(exported{tok}))); got != `{"Join":"[join token]"}` {
 		t.Errorf("in JSON: %s", got)
-	}
-	if want := `{"level":"info","a":"[join token]","b":"***"}` + "\n"; log.String() != want {
-		t.Errorf("in zerolog: %s", &log)
 	}
 }
 
