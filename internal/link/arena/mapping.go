@@ -18,11 +18,12 @@ type mapping struct {
 	ready int    // bytes that have their pages, in the file and here; guarded by mu
 }
 
-// stepBytes is how much of an arena gets its pages at once, or a multiple of it.
-const stepBytes = 1 << 20
-
-// largestStepBytes is the most that is got ahead of what is needed.
-const largestStepBytes = 16 << 20
+// An arena gets its pages in multiples of unitBytes, which is what the first step is, then from leastStepBytes to mostStepBytes ahead.
+const (
+	unitBytes      = 64 << 10 // no system has larger pages
+	leastStepBytes = 1 << 20
+	mostStepBytes  = 16 << 20
+)
 
 // newMapping maps f, and is held once. The pages come later, with grow, if this system can give them so that what it lacks is
 // an error; else who makes the file has reserved all of them, and they are there at once.
@@ -53,8 +54,11 @@ func (m *mapping) grow(bytes uint64) error {
 	if bytes <= uint64(m.ready) {
 		return nil
 	}
-	upTo := func(n uint64) int { return int(min((n+stepBytes-1)/stepBytes*stepBytes, uint64(len(m.mem)))) }
-	to := upTo(max(bytes, uint64(m.ready+min(m.ready, largestStepBytes))))
+	upTo := func(n uint64) int { return int(min((n+unitBytes-1)/unitBytes*unitBytes, uint64(len(m.mem)))) }
+	to := upTo(bytes)
+	if m.ready > 0 {
+		to = max(to, upTo(uint64(m.ready+min(max(m.ready, leastStepBytes), mostStepBytes))))
+	}
 	err := populate(m.mem[m.ready:to], m.write)
 	if least := upTo(bytes); err != nil && least < to {
 		to, err = least, populate(m.mem[m.ready:least], m.write)
