@@ -1,8 +1,10 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +28,7 @@ type nodes struct {
 	open   int                      // guarded by mu: sessions that have not ended
 	closed bool                     // guarded by mu: no more are begun
 	stats  map[statsKey][]nodeStage // guarded by mu: what each life of each copy told last
+	kept   []*session               // guarded by mu: sessions that are over, of which something has not been unpacked
 }
 
 // statsKey is one life of a copy.
@@ -43,6 +46,7 @@ func newNodes(r *run, config []byte, print [32]byte) *nodes {
 // Start implements actors.Nodes.
 func (n *nodes) Start(r *plan.Region, copy, incarnation, window int, told func(any)) actors.Session {
 	s := &session{nodes: n, region: r, copy: copy, life: incarnation, window: window, told: told}
+	s.shared = n.share(r)
 	s.ctx, s.cancel = context.WithCancel(n.ctx)
 	n.mu.Lock()
 	n.open++
@@ -62,6 +66,7 @@ func (n *nodes) left() {
 	last := n.closed && n.open == 0
 	n.mu.Unlock()
 	if last {
+		n.forget()
 		n.run.leave(partNodes)
 	}
 }
@@ -76,7 +81,37 @@ func (n *nodes) close() {
 	last := n.open == 0
 	n.mu.Unlock()
 	if last {
+		n.forget()
 		n.run.leave(partNodes)
+	}
+}
+
+// share makes the memory that a session shares with its child.
+func (n *nodes) share(r *plan.Region) *shared {
+	g := n.run.graph
+	if at, child := n.at[r].(Subprocess); child {
+		if bytes := uint64(cmp.Or(at.ArenaBytes, defaultArena)); bulky(g, r, bytes) {
+			return makeShared(g.Codec, bytes)
+		}
+	}
+	return newShared(g.Codec, nil, nil)
+}
+
+// keep remembers a session that is over while there is something to be unpacked.
+func (n *nodes) keep(s *session) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.kept = append(slices.DeleteFunc(n.kept, func(s *session) bool { return s.unpackedAll() }), s)
+}
+
+// forget lets go of what will not be unpacked any more. What views show stays.
+func (n *nodes) forget() {
+	n.mu.Lock()
+	kept := n.kept
+	n.kept = nil
+	n.mu.Unlock()
+	for _, s := range kept {
+		s.shared.in.Close()
 	}
 }
 
@@ -134,6 +169,7 @@ func (n *nodes) opening(s *session) *wire.Open {
 	o := &wire.Open{
 		Versions: []uint32{wire.Version}, Run: string(n.run.id), Pipeline: g.Name, Copy: s.copy, Incarnation: s.life,
 		Build: buildID(), Fingerprint: n.print, Config: n.config, Mode: mode(s.region), Window: s.window, Grace: n.run.cfg.Grace,
+		Arena: s.shared.size(),
 	}
 	if s.region.In.Stage != plan.None || len(s.region.Stages) < len(g.Stages) {
 		o.From, o.To = g.Stages[s.region.From].Name, g.Stages[s.region.To].Name

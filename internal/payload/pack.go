@@ -73,10 +73,24 @@ func (f *Form[T]) Pack(p *Packer, v *T) (wire.Payload, error) {
 	return p.encode(*v)
 }
 
-// Release gives back what *v has in shared memory, if it is a view: nobody will be given it any more.
-func (f *Form[T]) Release(v *T) {
+// Lent returns *v if it is a view of a block in shared memory, else the zero Ref.
+func (f *Form[T]) Lent(v *T) (r Ref) {
 	if f.kind == view {
-		(*Ref)(unsafe.Pointer(v)).Release()
+		if r = *(*Ref)(unsafe.Pointer(v)); r.held == nil || r.held.loan == nil {
+			return Ref{}
+		}
+	}
+	return r
+}
+
+// leaveBytes is the size of a buffer that Leave begins. What does not fit makes it grow.
+const leaveBytes = 64 << 10
+
+// Leave is called instead of Reset where payloads are sent one by one, and later: those made so far keep the memory that they lie
+// in, and others follow them there as long as there is room.
+func (p *Packer) Leave() {
+	if len(p.buf) > leaveBytes/2 {
+		p.buf = make([]byte, 0, leaveBytes)
 	}
 }
 
