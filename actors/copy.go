@@ -265,6 +265,9 @@ func (a *copyActor) complete(p *piece) {
 			break
 		}
 		made, faults := a.unpack(out, p, i, e)
+		if a.s.spec.Far.Lends && faults == nil {
+			p.lot.chunk.Lent(i).Release()
+		}
 		if made == 1 && faults == nil && a.paths[0] == "" {
 			continue
 		}

@@ -28,6 +28,7 @@ type nodes struct {
 	open   int                      // guarded by mu: sessions that have not ended
 	closed bool                     // guarded by mu: no more are begun
 	stats  map[statsKey][]nodeStage // guarded by mu: what each life of each copy told last
+	copies map[copyKey]*copyRecord  // guarded by mu
 	kept   []*session               // guarded by mu: sessions that are over, of which something has not been unpacked
 }
 
@@ -38,7 +39,7 @@ type statsKey struct {
 }
 
 func newNodes(r *run, config []byte, print [32]byte) *nodes {
-	n := &nodes{run: r, config: config, print: print, at: map[*plan.Region]Placement{}, stats: map[statsKey][]nodeStage{}}
+	n := &nodes{run: r, config: config, print: print, at: map[*plan.Region]Placement{}, stats: map[statsKey][]nodeStage{}, copies: map[copyKey]*copyRecord{}}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	return n
 }
@@ -50,6 +51,7 @@ func (n *nodes) Start(r *plan.Region, copy, incarnation, window int, told func(a
 	s.ctx, s.cancel = context.WithCancel(n.ctx)
 	n.mu.Lock()
 	n.open++
+	n.begin(s)
 	n.mu.Unlock()
 	// Owner: the run. Ends with the session, which Stop ends. The run waits for it, as its part "nodes".
 	go func() {
@@ -117,13 +119,16 @@ func (n *nodes) forget() {
 
 // note keeps what a session has counted.
 func (n *nodes) note(s *session, body []byte) {
-	var all []nodeStage
+	var all nodeCounts
 	if new(msgpack.Codec).Decode(body, &all) != nil {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.stats[statsKey{s.region, s.copy, s.life}] = all
+	n.stats[statsKey{s.region, s.copy, s.life}] = all.Stages
+	if r := n.copies[copyKey{s.region, s.copy}]; r.now == s.shared {
+		r.told = all.Shared
+	}
 }
 
 // fill adds what the stages of regions have done, which only their nodes know.

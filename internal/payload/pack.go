@@ -3,6 +3,7 @@ package payload
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/weirflow/weir/codecs"
@@ -19,13 +20,13 @@ type Target interface {
 	Size() uint64
 }
 
-// A Packer is what a session needs to make payloads. It has one owner.
+// A Packer is what a session needs to make payloads. It has one owner, though anybody may ask it for Inline.
 type Packer struct {
 	codec codecs.Codec
 	arena Target // nil: there is none
 	buf   []byte // what payloads have in messages
 	most  int    // bytes of a payload in a message: MaxInline
-	full  int64
+	full  atomic.Int64
 }
 
 // NewPacker returns a Packer. arena is nil if there is none.
@@ -42,7 +43,7 @@ func (p *Packer) Reset() {
 
 // Inline returns how many blocks of Threshold or more have gone in messages because there was no room for them in the
 // arena.
-func (p *Packer) Inline() int64 { return p.full }
+func (p *Packer) Inline() int64 { return p.full.Load() }
 
 // Pack makes a payload of *v, which it does not change. What is in it is valid until Reset, and must not be written to. It may
 // run user code.
@@ -103,7 +104,7 @@ func (p *Packer) parts(head, block []byte) (wire.Payload, error) {
 		if at, ok := p.arena.Put(block); ok {
 			return wire.Payload{Bytes: head, Blocks: []wire.Block{at}}, nil
 		}
-		p.full++
+		p.full.Add(1)
 	}
 	if n := len(head) + len(block); n > p.most {
 		return wire.Payload{}, p.tooLarge(len(block))
