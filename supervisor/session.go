@@ -18,7 +18,7 @@ type session struct {
 	nodes      *nodes
 	region     *plan.Region
 	copy, life int
-	window     int
+	first      wire.Open // what the stage says of it
 	told       func(any)
 	ctx        context.Context // ends with Stop
 	cancel     context.CancelFunc
@@ -58,11 +58,21 @@ func lent(p *wire.Payload) (n int) {
 }
 
 // expect notes blocks that are to be unpacked: until then the node's arena is kept, whether or not the node is there.
-func (s *session) expect(r *wire.Result) {
+func (s *session) expect(m wire.Message) {
+	if s.shared.in == nil {
+		return
+	}
 	n := 0
-	for i := range r.Entries {
-		for k := range r.Entries[i].Outputs {
-			n += lent(&r.Entries[i].Outputs[k].Payload)
+	switch m := m.(type) {
+	case *wire.Result:
+		for i := range m.Entries {
+			for k := range m.Entries[i].Outputs {
+				n += lent(&m.Entries[i].Outputs[k].Payload)
+			}
+		}
+	case *wire.Frame:
+		for i := range m.Outputs {
+			n += lent(&m.Outputs[i].Payload)
 		}
 	}
 	s.mu.Lock()
@@ -216,17 +226,13 @@ func (s *session) hear(l *link.Session) error {
 			if err := s.shared.free(m.Blocks); err != nil {
 				return err
 			}
-		case *wire.Result:
-			if s.shared.in != nil {
-				s.expect(m)
-			}
-			s.told(m)
 		case *wire.End:
 			s.mu.Lock()
 			s.ended = true
 			s.mu.Unlock()
 			s.told(m)
 		default:
+			s.expect(m)
 			s.told(m)
 		}
 	}
