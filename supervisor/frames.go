@@ -31,7 +31,6 @@ type frames struct {
 	pending int                         // guarded by mu: inputs over since the last frame
 	busy    bool                        // guarded by mu: the sender is about to send a frame
 	payload map[letterKey][]byte        // guarded by mu: items of dead letters
-	buf     []byte                      // of the sender
 }
 
 // An overSet is inputs that are over, by what has become of them.
@@ -152,16 +151,13 @@ func (f *frames) add(c plan.Chunk) {
 	h := c.Head()
 	at := h.IDs.From(0)
 	n := c.Len()
-	if len(f.buf) > 32<<10 {
-		f.buf = make([]byte, 0, 64<<10) // the one before belongs to what lies in it
-	}
 	var before plan.Run
 	var all []waitingOutput
 	for i := range n {
 		run := at.Next()
 		id := run.ID()
-		begin := len(f.buf)
-		buf, err := c.Encode(f.t.graph.Codec, f.buf, i)
+		f.t.shared.packer.Leave()
+		p, err := f.t.shared.pack(c, i)
 		w := waitingOutput{out: wire.FrameOutput{Epoch: h.Epoch, Path: id.Path}, epoch: h.Epoch}
 		if i > 0 && run.Sibling(before) {
 			w.out.Sibling = true
@@ -178,8 +174,7 @@ func (f *frames) add(c plan.Chunk) {
 			f.mu.Unlock()
 			continue
 		}
-		f.buf = buf
-		w.out.Payload.Bytes = buf[begin:len(buf):len(buf)]
+		w.out.Payload = p
 		all = append(all, w)
 	}
 	if h.Last {

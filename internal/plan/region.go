@@ -39,6 +39,8 @@ type Far struct {
 	Copies int
 	Of     *Stage // the region's last stage, as it was
 	Ahead  int    // items that are with a copy besides those that it works on: at most
+	// Lends says that items may lie in shared memory, and that nobody else is given them: that is given back when they are done.
+	Lends bool
 }
 
 // Named returns the index of the stage of that name, or None.
@@ -228,6 +230,7 @@ const LargestAhead = 1024
 func (g *Graph) Outside(regions []*Region, copies []int) *Graph {
 	o := *g
 	o.Stages = slices.Clone(g.Stages)
+	alone := !slices.ContainsFunc(g.Stages, func(s *Stage) bool { return s.Fork != nil && s.Fork.Several })
 	for k, r := range regions {
 		for _, i := range r.Stages {
 			gone := *g.Stages[i]
@@ -241,7 +244,7 @@ func (g *Graph) Outside(regions []*Region, copies []int) *Graph {
 			// Two at least: stages with one worker have rules of their own, which those in the node keep.
 			Mailbox: max(g.mailboxes(r)*copies[k], 2), Buffer: from.Buffer, MaxRoom: from.MaxRoom,
 			Ordered: r.Ordered, MaxOutputs: Unlimited, Epochs: 1,
-			Far: &Far{Region: r, Copies: copies[k], Of: to, Ahead: LargestAhead},
+			Far: &Far{Region: r, Copies: copies[k], Of: to, Ahead: LargestAhead, Lends: alone && r.In.Stage != None && g.Stages[r.In.Stage].Pool.Blocks()},
 		}
 		if r.In.Stage != None {
 			s.In = []Port{r.In}
