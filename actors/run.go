@@ -33,8 +33,30 @@ type Config struct {
 	// Of a region's graph, where that runs.
 
 	OnEnds func([]plan.End) // is told when nothing of an item of a source is alive any more; nil: nobody
+	// OnYielded is told how far a source is. nil: nobody.
+	OnYielded func(source int, at Position)
+	// FailsHere says that the region's run fails where its policy tolerates nothing: what comes before the item leaves first.
+	FailsHere bool
+	// Resume says what of the sources is done already. nil: nothing.
+	Resume *Resume
 	// OnFailed is told of an item that has failed for good, before OnEnds hears of its end. nil: failures are judged here.
 	OnFailed func(Fault)
+}
+
+// A Resume is where the sources of a region go on.
+type Resume struct {
+	Epochs int                     // that are over
+	Done   map[EpochOf]*plan.Spans // of sources, by epoch
+	Stop   map[int]Position        // where sources end, by source; nil: nowhere
+}
+
+// An EpochOf is one epoch of a source, by the index of its stage.
+type EpochOf struct{ Source, Epoch int }
+
+// A Position is a place in a source: behind the first Index items of the epoch.
+type Position struct {
+	Epoch int
+	Index int64
 }
 
 // A Fault is an item of a region that has failed for good.
@@ -70,6 +92,8 @@ type Run struct {
 
 	account      plan.Account
 	outputs      atomic.Int64
+	elsewhere    atomic.Int64 // items that sources in other processes have yielded
+	streamers    []int        // stages that stand for regions with sources
 	streams      atomic.Int64 // ends of the graph that have not been reached: the outlet's, and the sinks
 	stats        []*stageStats
 	intake       *intake // of a region's graph: takes what comes from elsewhere
@@ -119,6 +143,8 @@ func (s *System) Start(ctx context.Context, g *plan.Graph, cfg Config) *Run {
 		r.stats = append(r.stats, &stageStats{})
 		switch {
 		case sp.Absent:
+		case sp.Far != nil && len(sp.In) == 0:
+			r.streamers = append(r.streamers, i)
 		case sp.Feed != nil:
 			t := newTap(r, i)
 			t.mixed = true // until a way out is found
@@ -210,6 +236,9 @@ func (r *Run) fail(s *plan.Stage, err error) {
 	for _, t := range r.taps { // branches that have nothing to do with it end, too
 		t.fail()
 	}
+	for _, i := range r.streamers {
+		r.send(r.pidOf(i), &drain{failed: true})
+	}
 }
 
 // streamEnded is called at each end of the graph. The last one ends the run.
@@ -237,6 +266,9 @@ func (r *Run) Drain() {
 	for _, t := range r.taps {
 		t.drain()
 	}
+	for _, i := range r.streamers {
+		r.send(r.pidOf(i), &drain{})
+	}
 }
 
 // SkipEpoch tells the sources to end epoch n here and go on to the next one.
@@ -245,6 +277,9 @@ func (r *Run) SkipEpoch(n int) {
 		if !t.mixed {
 			t.gate.Skip(n)
 		}
+	}
+	for _, i := range r.streamers {
+		r.send(r.pidOf(i), &skip{epoch: n})
 	}
 	for _, m := range r.ownEpochs() {
 		r.send(m.self, &skip{epoch: n})
@@ -306,6 +341,8 @@ func (a *root) spawn(c actor.Context) {
 			make = func(box *mailbox) actor.Actor { return newSource(r, sp, box, t, outs[0]) }
 		case sp.Mix != nil:
 			make = func(box *mailbox) actor.Actor { return newMixer(r, sp, box, a.edges, outs[0]) }
+		case sp.Far != nil && len(sp.In) == 0:
+			make = func(box *mailbox) actor.Actor { return newStreamer(r, sp, box, outs[0]) }
 		case sp.Intake:
 			r.intake = newIntake(r, sp, outs[0])
 			make = func(box *mailbox) actor.Actor { r.intake.box = box; return r.intake }

@@ -19,7 +19,7 @@ type session struct {
 	nodes      *nodes
 	region     *plan.Region
 	copy, life int
-	window     int
+	first      wire.Open // what the stage says of it
 	told       func(any)
 	ctx        context.Context // ends with Stop
 	cancel     context.CancelFunc
