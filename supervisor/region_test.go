@@ -13,7 +13,7 @@ import (
 var children *supervisor.Supervisor
 
 func TestMain(m *testing.M) {
-	children = supervisor.Main(doubles)
+	children = supervisor.Main(append(append(bulkPipelines(), benchPipelines()...), doubles)...)
 	os.Exit(m.Run())
 }
 
