@@ -31,7 +31,6 @@ type frames struct {
 	pending int                         // guarded by mu: inputs over since the last frame
 	busy    bool                        // guarded by mu: the sender is about to send a frame
 	payload map[letterKey][]byte        // guarded by mu: items of dead letters
-	buf     []byte                      // of the sender
 }
 
 // An overSet is inputs that are over, by what has become of them.
@@ -76,37 +75,6 @@ func (f *frames) config(c *actors.Config) {
 	c.OnEnds, c.OnFailed, c.OnYielded, c.Resume, c.FailsHere = f.ended, f.fails, f.yields, f.resume(), true
 	c.Letters = lettersOf(f.t, frameKeeper{f})
 }
-
-// lettersOf has the stages of a region keep the items that have failed for good.
-func lettersOf(t *tenancy, to stages.LetterWriter) []actors.Letters {
-	var with []int
-	for _, i := range t.region.Stages {
-		if t.graph.Stages[i].Policy.Letters != nil {
-			with = append(with, i)
-		}
-	}
-	if with == nil {
-		return nil
-	}
-	return []actors.Letters{{Stages: with, To: to}}
-}
-
-// A frameKeeper is a dead-letter sink that keeps the items for fails.
-type frameKeeper struct{ f *frames }
-
-// Write implements stages.LetterWriter.
-func (k frameKeeper) Write(_ context.Context, l stages.Letter) error {
-	k.f.mu.Lock()
-	defer k.f.mu.Unlock()
-	k.f.payload[letterKey{l.Stage, l.Item}] = slices.Clone(l.Payload)
-	return nil
-}
-
-// Sync implements stages.LetterWriter: fails sends.
-func (frameKeeper) Sync() error { return nil }
-
-// Close implements stages.LetterWriter.
-func (frameKeeper) Close() error { return nil }
 
 // resume is where the region's sources go on.
 func (f *frames) resume() *actors.Resume {
@@ -183,16 +151,13 @@ func (f *frames) add(c plan.Chunk) {
 	h := c.Head()
 	at := h.IDs.From(0)
 	n := c.Len()
-	if len(f.buf) > 32<<10 {
-		f.buf = make([]byte, 0, 64<<10) // the one before belongs to what lies in it
-	}
 	var before plan.Run
 	var all []waitingOutput
 	for i := range n {
 		run := at.Next()
 		id := run.ID()
-		begin := len(f.buf)
-		buf, err := c.Encode(f.t.graph.Codec, f.buf, i)
+		f.t.shared.packer.Leave()
+		p, err := f.t.shared.pack(c, i)
 		w := waitingOutput{out: wire.FrameOutput{Epoch: h.Epoch, Path: id.Path}, epoch: h.Epoch}
 		if i > 0 && run.Sibling(before) {
 			w.out.Sibling = true
@@ -209,8 +174,7 @@ func (f *frames) add(c plan.Chunk) {
 			f.mu.Unlock()
 			continue
 		}
-		f.buf = buf
-		w.out.Payload.Bytes = buf[begin:len(buf):len(buf)]
+		w.out.Payload = p
 		all = append(all, w)
 	}
 	if h.Last {

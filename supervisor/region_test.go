@@ -13,7 +13,7 @@ import (
 var children *supervisor.Supervisor
 
 func TestMain(m *testing.M) {
-	children = supervisor.Main(doubles, printers)
+	children = supervisor.Main(doubles, printers, batched)
 	os.Exit(m.Run())
 }
 
