@@ -13,7 +13,7 @@ import (
 var children *supervisor.Supervisor
 
 func TestMain(m *testing.M) {
-	children = supervisor.Main(doubles, printers, batched)
+	children = supervisor.Main(doubles, batched, printers)
 	os.Exit(m.Run())
 }
 
