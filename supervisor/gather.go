@@ -3,10 +3,14 @@ package supervisor
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/weirflow/weir/actors"
+	"github.com/weirflow/weir/codecs"
+	"github.com/weirflow/weir/internal/link"
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
 	"github.com/weirflow/weir/stages"
@@ -25,6 +29,7 @@ type gather struct {
 // An input is one that is worked on, and what has come of it so far.
 type input struct {
 	identity wire.Identity
+	tried    int // times, by nodes that are gone
 	entry    wire.Entry
 	one      [1]wire.Output // memory for the usual case
 }
@@ -46,21 +51,24 @@ func (g *gather) take(m *wire.Task) {
 	g.mu.Lock()
 	for i := range m.Items {
 		in := &all[i]
-		in.identity, in.entry.ID, in.entry.Outputs = m.Items[i].Identity, m.Items[i].ID, in.one[:0]
+		in.identity, in.tried = m.Items[i].Identity, m.Items[i].Attempt
+		in.entry.ID, in.entry.Outputs = m.Items[i].ID, in.one[:0]
 		g.inputs[in.entry.ID] = in
 	}
 	g.mu.Unlock()
 	var refused []wire.Entry
-	for i := range m.Items {
-		it := &m.Items[i]
-		if err := c.Decode(g.t.graph.Codec, it.Payload.Bytes); err != nil {
-			refused = append(refused, wire.Entry{ID: it.ID, Failures: []wire.Failure{{
-				Stage: g.t.region.From, Identity: it.Identity, Attempts: 1, Error: stages.EncodeError(g.t.graph, err),
-			}}})
-			continue
-		}
-		ids.Source(source, 0, int64(it.ID), 1)
+	refuse := func(i int, err error) {
+		refused = append(refused, wire.Entry{ID: m.Items[i].ID, Failures: []wire.Failure{{
+			Stage: g.t.region.From, Identity: m.Items[i].Identity, Attempts: 1, Error: stages.EncodeError(g.t.graph, err),
+		}}})
 	}
+	plan.ApartEach(len(m.Items), func(i int) {
+		if err := c.Decode(g.t.graph.Codec, m.Items[i].Payload.Bytes); err != nil {
+			refuse(i, err)
+			return
+		}
+		ids.Source(source, 0, int64(m.Items[i].ID), 1)
+	}, func(i int) { refuse(i, errGoexit) })
 	if len(refused) > 0 {
 		g.mu.Lock()
 		for i := range refused {
@@ -69,32 +77,70 @@ func (g *gather) take(m *wire.Task) {
 		g.mu.Unlock()
 		g.t.peer.Send(&wire.Result{Entries: refused})
 	}
+	if c.Len() == 0 {
+		c.Free()
+		return
+	}
 	g.t.actors.Put(c)
 }
+
+// errGoexit is what is wrong with an item of which the methods have ended their goroutine.
+var errGoexit = errors.New("its methods called runtime.Goexit")
 
 // add takes what has come out.
 func (g *gather) add(c plan.Chunk) {
 	ids := &c.Head().IDs
-	at := ids.From(0)
 	n := c.Len()
 	if len(g.buf) > 32<<10 {
 		g.buf = make([]byte, 0, 64<<10) // the one before belongs to what lies in it
 	}
-	g.mu.Lock()
-	for i := range n {
-		id := at.Next().ID()
+	made := make([]encoded, n)
+	plan.ApartEach(n, func(i int) {
 		begin := len(g.buf)
-		buf, err := c.Encode(g.t.graph.Codec, g.buf, i)
+		var err error
+		if g.buf, err = encode(g.t.graph.Codec, g.buf, c, i); err != nil {
+			made[i].err = err
+			return
+		}
+		made[i].bytes = g.buf[begin:len(g.buf):len(g.buf)]
+	}, func(i int) { made[i].err = errGoexit })
+	at := ids.From(0)
+	g.mu.Lock()
+	for i := range made {
+		id := at.Next().ID()
 		in := g.inputs[uint64(id.Index)]
-		if err != nil {
+		if err := made[i].err; err != nil {
 			in.fail(wire.Failure{Stage: g.t.region.To, Identity: in.named(id.Path), Attempts: 1, Error: stages.EncodeError(g.t.graph, err)})
 			continue
 		}
-		g.buf = buf
-		in.entry.Outputs = append(in.entry.Outputs, wire.Output{Path: id.Path, Payload: wire.Payload{Bytes: buf[begin:len(buf):len(buf)]}})
+		in.entry.Outputs = append(in.entry.Outputs, wire.Output{Path: id.Path, Payload: wire.Payload{Bytes: made[i].bytes}})
 	}
 	g.mu.Unlock()
 	g.t.actors.Outlet().Done(c, n) // over is called in here
+}
+
+// An encoded is an output that has been encoded, or could not be.
+type encoded struct {
+	bytes []byte
+	err   error
+}
+
+// encode appends the encoding of item i of c to buf, and returns buf as it was if that cannot be. It runs user code.
+func encode(codec codecs.Codec, buf []byte, c plan.Chunk, i int) (out []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			value, stack := plan.Panicked(r)
+			out, err = buf, fmt.Errorf("encoding it panicked: %v\n%s", value, stack)
+		}
+	}()
+	out, err = c.Encode(codec, buf, i)
+	if n := len(out) - len(buf); err == nil && n > wire.MaxPayload {
+		err = fmt.Errorf("%w: %d bytes encoded, more than %d", codecs.ErrTooLarge, n, wire.MaxPayload)
+	}
+	if err != nil {
+		return buf, err
+	}
+	return out, nil
 }
 
 func (in *input) fail(f wire.Failure) { in.entry.Failures = append(in.entry.Failures, f) }
@@ -108,19 +154,68 @@ func (in *input) named(path string) wire.Identity {
 
 // over sends what has come of inputs of which nothing is alive any more.
 func (g *gather) over(ends []plan.End) {
-	var r wire.Result
+	var all []*input
 	g.mu.Lock()
 	for _, e := range ends {
 		for i := range e.N {
 			id := uint64(e.Index + i*e.Step)
-			r.Entries = append(r.Entries, g.inputs[id].entry)
+			all = append(all, g.inputs[id])
 			delete(g.inputs, id)
 		}
 	}
 	g.mu.Unlock()
-	slices.SortFunc(r.Entries, func(a, b wire.Entry) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(all, func(a, b *input) int { return cmp.Compare(a.entry.ID, b.entry.ID) })
 	g.t.sendStatsAtTimes()
-	g.t.peer.Send(&r)
+	g.send(all)
+}
+
+// messageBytes is how many bytes of payloads a message has, about: who waits for its first entry waits for all of it.
+const messageBytes = 256 << 10
+
+// send sends what has come of inputs, in one message or several.
+func (g *gather) send(all []*input) {
+	var r wire.Result
+	size := 0
+	for i, in := range all {
+		r.Entries = append(r.Entries, in.entry)
+		if size += in.size(); size < messageBytes && i < len(all)-1 {
+			continue
+		}
+		if !g.sent(&r) {
+			for _, in := range all[i+1-len(r.Entries) : i+1] {
+				g.sendAlone(in)
+			}
+		}
+		r.Entries, size = r.Entries[:0], 0
+	}
+}
+
+// size is how many bytes have come of the input.
+func (in *input) size() (n int) {
+	for k := range in.entry.Outputs {
+		n += len(in.entry.Outputs[k].Payload.Bytes)
+	}
+	for k := range in.entry.Failures {
+		n += len(in.entry.Failures[k].Letter.Bytes)
+	}
+	return n
+}
+
+// sent sends r, and reports whether it is not too large for that.
+func (g *gather) sent(r *wire.Result) bool {
+	_, large := errors.AsType[*link.TooLargeError](g.t.peer.Send(r))
+	return !large
+}
+
+// sendAlone sends what has come of an input, which was too large together with others. If it still is, the input has failed.
+func (g *gather) sendAlone(in *input) {
+	if g.sent(&wire.Result{Entries: []wire.Entry{in.entry}}) {
+		return
+	}
+	err := fmt.Errorf("%w: what came of one item has %d bytes, more than %d", codecs.ErrTooLarge, in.size(), link.MaxMessageBytes)
+	in.entry.Outputs, in.entry.Failures = nil, nil
+	in.fail(wire.Failure{Stage: g.t.region.To, Identity: in.identity, Attempts: 1, Error: stages.EncodeError(g.t.graph, err)})
+	g.t.peer.Send(&wire.Result{Entries: []wire.Entry{in.entry}})
 }
 
 // failed notes an item of the region that has failed for good.
@@ -148,6 +243,16 @@ func (g *gather) rename(id plan.ID) plan.ID {
 	}
 	w := in.named(id.Path)
 	return plan.ID{Source: w.Source, Epoch: w.Epoch, Index: w.Index, Path: w.Path}
+}
+
+// tried returns how often an item has been tried by nodes that are gone.
+func (g *gather) tried(id plan.ID) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if in := g.inputs[uint64(id.Index)]; in != nil {
+		return in.tried
+	}
+	return 0
 }
 
 // letters have the region's stages keep the items that have failed for good, to be sent with their failure.

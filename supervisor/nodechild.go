@@ -53,7 +53,6 @@ type childBody struct {
 }
 
 func (b *childBody) end(patience time.Duration) error {
-	b.p.End()
 	t := time.NewTimer(patience)
 	defer t.Stop()
 	select {
@@ -65,7 +64,6 @@ func (b *childBody) end(patience time.Duration) error {
 			b.killed = true
 			b.p.Kill()
 		}
-		<-b.p.Exited()
 	}
 	x := b.p.Exit()
 	return &ExitError{Status: x.Text, Code: x.Code, Stderr: string(x.Tail)}

@@ -13,7 +13,7 @@ import (
 var children *supervisor.Supervisor
 
 func TestMain(m *testing.M) {
-	children = supervisor.Main(doubles)
+	children = supervisor.Main(doubles, shapes)
 	os.Exit(m.Run())
 }
 
