@@ -25,7 +25,6 @@ type copyActor struct {
 	ending  bool
 	pieces  []*piece // that it has
 	tally   plan.Tally
-	buf     []byte
 	lastAt  time.Duration // when a piece was last complete
 }
 
@@ -82,7 +81,8 @@ func (a *copyActor) open(life int) {
 	a.life = life
 	far := a.s.spec.Far
 	run, self := a.s.run, a.self
-	a.session = run.cfg.Nodes.Start(far.Region, a.i, life, a.s.copyWindow().Most(), func(what any) {
+	o := wire.Open{Incarnation: life, Window: a.s.copyWindow().Most()}
+	a.session = run.cfg.Nodes.Start(far.Region, a.i, o, func(what any) {
 		run.send(self, &told{life: life, what: what})
 	})
 }
@@ -129,14 +129,7 @@ func (a *copyActor) send(p *piece) {
 	p.sentAt = a.s.run.clock()
 	t := wire.Task{Isolated: p.suspect}
 	ids := p.lot.chunk.Head().IDs.From(p.from)
-	a.buf = a.buf[:0]
 	size := 0
-	flush := func() {
-		if len(t.Items) > 0 {
-			a.session.Send(&t)
-		}
-		t.Items, a.buf, size = nil, a.buf[:0], 0
-	}
 	pack := func(k int) {
 		i := p.from + k
 		id := ids.Next().ID()
@@ -144,31 +137,35 @@ func (a *copyActor) send(p *piece) {
 		if e.accepted {
 			return
 		}
-		buf, payload, err := a.session.Pack(a.buf, p.lot.chunk, i)
-		if a.buf = buf; err != nil {
+		payload, err := a.session.Pack(p.lot.chunk, i)
+		if err != nil {
 			*e = outcome{refused: err, accepted: true}
 			return
 		}
 		p.missing++
+		if size += len(payload.Bytes); size > messageBytes && len(t.Items) > 0 {
+			a.session.Send(&t)
+			t.Items, size = t.Items[:0], len(payload.Bytes)
+		}
 		item := wire.Item{
 			ID: p.lot.first + uint64(i), Attempt: p.lostTimes, Payload: payload,
 			Identity: wire.Identity{Source: id.Source, Epoch: id.Epoch, Index: id.Index, Path: id.Path},
 		}
 		t.Items = append(t.Items, item)
-		if size += len(payload.Bytes); size >= messageBytes {
-			flush()
-		}
 	}
 	plan.ApartEach(p.items(), pack, func(k int) {
 		p.lot.entries[p.from+k] = outcome{refused: errGoexit, accepted: true}
 	})
-	flush()
+	if len(t.Items) > 0 {
+		a.session.Send(&t)
+	}
+	a.session.Packed()
 	if p.missing == 0 {
 		a.giveBack(p)
 	}
 }
 
-// messageBytes is how many bytes of payloads a message has, about: a larger one waits for the last of them, and there is a limit.
+// messageBytes is how much of payloads goes in one message; the payload of an item goes in one, whatever its size.
 const messageBytes = 256 << 10
 
 // accept takes what has come of tasks into the ledger: of those that this session has, and of each once.
@@ -260,6 +257,9 @@ func (a *copyActor) complete(p *piece) {
 		}
 		u.look(i, e)
 		*e = outcome{accepted: true}
+		if a.s.spec.Far.Lends && u.faults == nil {
+			p.lot.chunk.Lent(i).Release()
+		}
 		made := len(u.paths)
 		if made == 1 && u.faults == nil && u.paths[0] == "" {
 			continue

@@ -165,14 +165,25 @@ type feed[T any] struct {
 	ended bool     // the epoch has come to its end: a cleanup that panics does not open it again
 	done  bool     // there is nothing more
 	begun bool     // it has been opened
+	over  bool     // it has been started behind its last epoch
 }
 
 func (f *feed[T]) Bind(g *plan.Gate) {
 	f.gate, f.ring, f.flat = g, make([]T, f.stage.RingSize()), plan.Flat(reflect.TypeFor[T]())
 }
 
+// Start implements plan.Feed. Behind the last epoch there is nothing but the end.
+func (f *feed[T]) Start(epoch int, index int64) {
+	f.at = Position{Epoch: epoch, Index: index}
+	f.over = f.stage.Epochs != plan.Forever && epoch >= f.stage.Epochs
+}
+
 // Run is called again after a panic: it goes on where the iterator was.
 func (f *feed[T]) Run(ctx context.Context) {
+	if f.over {
+		f.gate.Mark(plan.Mark{Ends: true})
+		return
+	}
 	again := f.begun // after a panic: it is not opened again for a run that is being drained
 	f.begun = true
 	for !f.done && (!again || f.gate.Open()) {

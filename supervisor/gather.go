@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/weirflow/weir/actors"
-	"github.com/weirflow/weir/codecs"
-	"github.com/weirflow/weir/internal/link"
+	"github.com/weirflow/weir/internal/payload"
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
 	"github.com/weirflow/weir/stages"
@@ -23,7 +21,7 @@ type gather struct {
 	mu      sync.Mutex
 	inputs  map[uint64]*input    // guarded by mu: those of which something is alive, by id
 	payload map[letterKey][]byte // guarded by mu: items of dead letters
-	buf     []byte               // of the sender: payloads that have not been sent lie in it, or in one before
+	packed  []packed             // of the sender
 }
 
 // An input is one that is worked on, and what has come of it so far.
@@ -31,6 +29,9 @@ type input struct {
 	identity wire.Identity
 	tried    int // times, by nodes that are gone
 	entry    wire.Entry
+	size     extent         // of the entry
+	large    bool           // it cannot be sent, and has failed
+	lent     payload.Ref    // the input itself, if it lies in shared memory
 	one      [1]wire.Output // memory for the usual case
 }
 
@@ -63,10 +64,11 @@ func (g *gather) take(m *wire.Task) {
 		}}})
 	}
 	plan.ApartEach(len(m.Items), func(i int) {
-		if err := c.Decode(g.t.graph.Codec, m.Items[i].Payload.Bytes); err != nil {
+		if err := c.Unpack(g.t.shared.unpacker, m.Items[i].Payload); err != nil {
 			refuse(i, err)
 			return
 		}
+		all[i].lent = c.Lent(c.Len() - 1)
 		ids.Source(source, 0, int64(m.Items[i].ID), 1)
 	}, func(i int) { refuse(i, errGoexit) })
 	if len(refused) > 0 {
@@ -89,61 +91,34 @@ var errGoexit = errors.New("its methods called runtime.Goexit")
 
 // add takes what has come out.
 func (g *gather) add(c plan.Chunk) {
-	ids := &c.Head().IDs
 	n := c.Len()
-	if len(g.buf) > 32<<10 {
-		g.buf = make([]byte, 0, 64<<10) // the one before belongs to what lies in it
-	}
-	made := make([]encoded, n)
+	g.packed = g.packed[:0]
 	plan.ApartEach(n, func(i int) {
-		begin := len(g.buf)
-		var err error
-		if g.buf, err = encode(g.t.graph.Codec, g.buf, c, i); err != nil {
-			made[i].err = err
-			return
-		}
-		made[i].bytes = g.buf[begin:len(g.buf):len(g.buf)]
-	}, func(i int) { made[i].err = errGoexit })
-	at := ids.From(0)
+		g.t.shared.packer.Leave()
+		p, err := g.t.shared.pack(c, i)
+		g.packed = append(g.packed, packed{p, err})
+	}, func(int) { g.packed = append(g.packed, packed{err: errGoexit}) })
+	at := c.Head().IDs.From(0)
 	g.mu.Lock()
-	for i := range made {
+	for i := range n {
 		id := at.Next().ID()
 		in := g.inputs[uint64(id.Index)]
-		if err := made[i].err; err != nil {
-			in.fail(wire.Failure{Stage: g.t.region.To, Identity: in.named(id.Path), Attempts: 1, Error: stages.EncodeError(g.t.graph, err)})
+		if err := g.packed[i].err; err != nil {
+			g.fail(in, wire.Failure{Stage: g.t.region.To, Identity: in.named(id.Path), Attempts: 1, Error: stages.EncodeError(g.t.graph, err)})
 			continue
 		}
-		in.entry.Outputs = append(in.entry.Outputs, wire.Output{Path: id.Path, Payload: wire.Payload{Bytes: made[i].bytes}})
+		g.put(in, wire.Output{Path: id.Path, Payload: g.packed[i].payload})
 	}
 	g.mu.Unlock()
+	clear(g.packed)
 	g.t.actors.Outlet().Done(c, n) // over is called in here
 }
 
-// An encoded is an output that has been encoded, or could not be.
-type encoded struct {
-	bytes []byte
-	err   error
+// A packed is an output that is to be noted with its input.
+type packed struct {
+	payload wire.Payload
+	err     error
 }
-
-// encode appends the encoding of item i of c to buf, and returns buf as it was if that cannot be. It runs user code.
-func encode(codec codecs.Codec, buf []byte, c plan.Chunk, i int) (out []byte, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			value, stack := plan.Panicked(r)
-			out, err = buf, fmt.Errorf("encoding it panicked: %v\n%s", value, stack)
-		}
-	}()
-	out, err = c.Encode(codec, buf, i)
-	if n := len(out) - len(buf); err == nil && n > wire.MaxPayload {
-		err = fmt.Errorf("%w: %d bytes encoded, more than %d", codecs.ErrTooLarge, n, wire.MaxPayload)
-	}
-	if err != nil {
-		return buf, err
-	}
-	return out, nil
-}
-
-func (in *input) fail(f wire.Failure) { in.entry.Failures = append(in.entry.Failures, f) }
 
 // named is the name, in the run, of what has come of the input.
 func (in *input) named(path string) wire.Identity {
@@ -154,68 +129,22 @@ func (in *input) named(path string) wire.Identity {
 
 // over sends what has come of inputs of which nothing is alive any more.
 func (g *gather) over(ends []plan.End) {
-	var all []*input
+	var over []*input
 	g.mu.Lock()
 	for _, e := range ends {
 		for i := range e.N {
 			id := uint64(e.Index + i*e.Step)
-			all = append(all, g.inputs[id])
+			over = append(over, g.inputs[id])
 			delete(g.inputs, id)
 		}
 	}
 	g.mu.Unlock()
-	slices.SortFunc(all, func(a, b *input) int { return cmp.Compare(a.entry.ID, b.entry.ID) })
+	slices.SortFunc(over, func(a, b *input) int { return cmp.Compare(a.entry.ID, b.entry.ID) })
 	g.t.sendStatsAtTimes()
-	g.send(all)
-}
-
-// messageBytes is how many bytes of payloads a message has, about: who waits for its first entry waits for all of it.
-const messageBytes = 256 << 10
-
-// send sends what has come of inputs, in one message or several.
-func (g *gather) send(all []*input) {
-	var r wire.Result
-	size := 0
-	for i, in := range all {
-		r.Entries = append(r.Entries, in.entry)
-		if size += in.size(); size < messageBytes && i < len(all)-1 {
-			continue
-		}
-		if !g.sent(&r) {
-			for _, in := range all[i+1-len(r.Entries) : i+1] {
-				g.sendAlone(in)
-			}
-		}
-		r.Entries, size = r.Entries[:0], 0
+	for _, in := range over {
+		in.lent.Release()
 	}
-}
-
-// size is how many bytes have come of the input.
-func (in *input) size() (n int) {
-	for k := range in.entry.Outputs {
-		n += len(in.entry.Outputs[k].Payload.Bytes)
-	}
-	for k := range in.entry.Failures {
-		n += len(in.entry.Failures[k].Letter.Bytes)
-	}
-	return n
-}
-
-// sent sends r, and reports whether it is not too large for that.
-func (g *gather) sent(r *wire.Result) bool {
-	_, large := errors.AsType[*link.TooLargeError](g.t.peer.Send(r))
-	return !large
-}
-
-// sendAlone sends what has come of an input, which was too large together with others. If it still is, the input has failed.
-func (g *gather) sendAlone(in *input) {
-	if g.sent(&wire.Result{Entries: []wire.Entry{in.entry}}) {
-		return
-	}
-	err := fmt.Errorf("%w: what came of one item has %d bytes, more than %d", codecs.ErrTooLarge, in.size(), link.MaxMessageBytes)
-	in.entry.Outputs, in.entry.Failures = nil, nil
-	in.fail(wire.Failure{Stage: g.t.region.To, Identity: in.identity, Attempts: 1, Error: stages.EncodeError(g.t.graph, err)})
-	g.t.peer.Send(&wire.Result{Entries: []wire.Entry{in.entry}})
+	g.send(over)
 }
 
 // failed notes an item of the region that has failed for good.
@@ -230,7 +159,7 @@ func (g *gather) failed(f actors.Fault) {
 	}
 	in := g.inputs[uint64(f.Root.Index)]
 	w.Identity = in.named(f.Root.Path)
-	in.fail(w)
+	g.fail(in, w)
 }
 
 // rename gives items the names that they have in the run.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +29,7 @@ type host struct {
 	log  zerolog.Logger
 
 	mu     sync.Mutex
+	files  []*os.File     // guarded by mu; of the memory that a child shares with its parent, for its session
 	system *actors.System // guarded by mu; made for the first region
 }
 
@@ -63,8 +65,27 @@ func (h *host) serve(ctx context.Context, p peer, open *wire.Open) {
 		p.Refuse(refusal)
 		return
 	}
-	s := newTenancy(h, p, open, g, r)
+	files := h.takeFiles()
+	mem, err := openShared(g.Codec, files, open.Arena)
+	for _, f := range files {
+		_ = f.Close() // they are mapped
+	}
+	if err != nil {
+		p.Refuse(&wire.Refuse{Code: wire.Full, Text: err.Error()})
+		return
+	}
+	defer mem.close()
+	s := newTenancy(h, p, open, g, r, mem)
 	s.run(ctx)
+}
+
+// takeFiles returns the files that the process was started with, once.
+func (h *host) takeFiles() []*os.File {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	files := h.files
+	h.files = nil
+	return files
 }
 
 // find builds the graph that open asks for, or says why not.
@@ -124,15 +145,21 @@ type tenancy struct {
 	region *plan.Region
 	inside *plan.Graph
 	actors *actors.Run
-	gather *gather
+	gather *gather // of a keyed region
+	frames *frames // of one with sources
+	shared *shared
 	ended  chan struct{} // closed when every goroutine of the actors has ended
 	stats  statsTeller
 }
 
-func newTenancy(h *host, p peer, open *wire.Open, g *plan.Graph, r *plan.Region) *tenancy {
-	t := &tenancy{host: h, peer: p, open: open, graph: g, region: r, inside: g.Inside(r), ended: make(chan struct{})}
-	t.gather = newGather(t)
-	t.inside.Rename, t.inside.Tried = t.gather.rename, t.gather.tried
+func newTenancy(h *host, p peer, open *wire.Open, g *plan.Graph, r *plan.Region, mem *shared) *tenancy {
+	t := &tenancy{host: h, peer: p, open: open, graph: g, region: r, shared: mem, inside: g.Inside(r), ended: make(chan struct{})}
+	if r.Keyed {
+		t.gather = newGather(t)
+		t.inside.Rename, t.inside.Tried = t.gather.rename, t.gather.tried
+	} else {
+		t.frames = newFrames(t)
+	}
 	return t
 }
 
@@ -140,15 +167,19 @@ func newTenancy(h *host, p peer, open *wire.Open, g *plan.Graph, r *plan.Region)
 func (t *tenancy) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	t.actors = t.host.actors().Start(ctx, t.inside, actors.Config{
-		ID: t.open.Run, OnEvent: t.observe, OnEnd: func() { close(t.ended) },
-		Grace: t.open.Grace, Letters: t.gather.letters(), OnEnds: t.gather.over, OnFailed: t.gather.failed, Poison: 1,
-	})
 	err := t.peer.Accept(&wire.Ready{Version: wire.Version, Build: buildID(), Fingerprint: t.open.Fingerprint, Boot: t.host.boot})
 	if err != nil {
-		t.stop()
+		close(t.ended)
 		return
 	}
+	t.shared.returns(func(m wire.Message) { t.peer.Send(m) })
+	cfg := actors.Config{ID: t.open.Run, OnEvent: t.observe, OnEnd: func() { close(t.ended) }, Grace: t.open.Grace, Poison: 1}
+	if t.frames != nil {
+		t.frames.config(&cfg)
+	} else {
+		cfg.Letters, cfg.OnEnds, cfg.OnFailed = t.gather.letters(), t.gather.over, t.gather.failed
+	}
+	t.actors = t.host.actors().Start(ctx, t.inside, cfg)
 	sent := make(chan struct{})
 	// Owner: the tenancy. Ends when the region's last item has been sent, or its actors are stopped. run waits for it.
 	go func() {
@@ -183,17 +214,25 @@ func (t *tenancy) receive() {
 		switch m := m.(type) {
 		case *wire.Task:
 			t.gather.take(m)
+		case *wire.Release:
+			if t.shared.free(m.Blocks) != nil {
+				return // it is no coordinator that says so
+			}
 		case *wire.End:
 			t.actors.EndInput()
 		case *wire.Cancel:
 			return
+		case *wire.Limit, *wire.Drain, *wire.Skip:
+			if t.frames != nil {
+				t.frames.hear(m)
+			}
 		}
 	}
 }
 
 // send sends what comes out of the region, and at last how it has ended.
 func (t *tenancy) send(ctx context.Context) {
-	for {
+	for t.frames == nil {
 		c, err := t.actors.Outlet().Next(ctx)
 		if err == io.EOF {
 			break
@@ -203,16 +242,29 @@ func (t *tenancy) send(ctx context.Context) {
 		}
 		t.gather.add(c)
 	}
+	if t.frames != nil && t.frames.send(ctx) != nil {
+		return
+	}
 	select {
 	case <-t.ended: // so that everything has been told
 	case <-ctx.Done():
 		return
 	}
-	if causes := t.actors.Causes(); len(causes) > 0 {
+	if causes := t.untold(); len(causes) > 0 {
 		t.peer.Send(&wire.Abort{Error: stages.EncodeError(t.graph, errors.Join(causes...))})
 		return
 	}
 	t.tellStats()
 	t.peer.Send(&wire.End{})
 	t.peer.CloseSend()
+}
+
+// untold returns why the region's run has failed, but for items of which the failure was sent.
+func (t *tenancy) untold() (causes []error) {
+	for _, err := range t.actors.Causes() {
+		if _, item := err.(*stages.ItemError); !item || t.frames == nil {
+			causes = append(causes, err)
+		}
+	}
+	return causes
 }

@@ -24,6 +24,7 @@ func (s *session) start() (body, *link.Conn, error) {
 func (s *session) startChild(at Subprocess) (body, *link.Conn, error) {
 	p, err := child.Start(child.Spec{
 		Nice: at.Nice, CPUs: at.CPUs, MaxProcs: at.GOMAXPROCS, MemoryBytes: at.MemoryBytes, Env: at.Env, Output: s.output,
+		Files: s.shared.files(),
 	})
 	if err != nil {
 		return nil, nil, err
@@ -81,6 +82,7 @@ func beChild(defs []stages.Blueprint) {
 		os.Exit(3)
 	}
 	h := newHost(defs)
+	h.files = c.Files()
 	ctx, cancel := context.WithCancel(context.Background())
 	err = link.Serve(ctx, link.OneListener(c.Conn()), link.Config{
 		Local: true,

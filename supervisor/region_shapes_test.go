@@ -19,6 +19,7 @@ import (
 type cell struct {
 	V     int
 	Names string
+	Tried int // how often it was worked on before, in the process where it is
 }
 
 // A shape says what the region is made of, and what goes wrong in it. It travels, so it has no functions.
@@ -97,6 +98,9 @@ func (s shape) policy() (stages.Policy, bool) {
 // note adds to an item what it is called here.
 func note(ctx context.Context, v cell) (cell, error) {
 	v.Names += fmt.Sprintf(" %s=%v", stages.Where(ctx).Stage, stages.ItemID(ctx))
+	if stages.Where(ctx).Stage == "first" {
+		v.Tried = stages.Attempt(ctx) - 1
+	}
 	return v, nil
 }
 
@@ -148,7 +152,7 @@ func spread(ctx context.Context, v cell) iter.Seq2[cell, error] {
 	return func(yield func(cell, error) bool) {
 		w, _ := note(ctx, v)
 		for i := range v.V % 4 {
-			if !yield(cell{10*w.V + i, w.Names}, nil) {
+			if !yield(cell{10*w.V + i, w.Names, w.Tried}, nil) {
 				return
 			}
 		}
@@ -211,7 +215,7 @@ func (s shape) build(in stages.Stream[cell]) stages.Stream[cell] {
 			for _, v := range b {
 				names = append(names, fmt.Sprint(v.V))
 			}
-			return cell{len(b), strings.Join(names, ",")}, nil
+			return cell{V: len(b), Names: strings.Join(names, ",")}, nil
 		})
 	}
 	panic("no such shape")

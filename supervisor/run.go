@@ -318,6 +318,7 @@ func (r *run) stats() Stats {
 	t := a.Stats()
 	if r.nodes != nil {
 		r.nodes.fill(t.Stages)
+		s.Nodes = r.nodes.all()
 	}
 	s.Yielded, s.Delivered, s.Filtered, s.Failed, s.InFlight, s.Outputs = t.Yielded, t.Delivered, t.Filtered, t.Failed, t.InFlight, t.Outputs
 	for _, st := range t.Stages {

@@ -29,6 +29,7 @@ type Stats struct {
 	Restarts  int64 // of workers
 
 	Stages   []StageStats        // in topological order
+	Nodes    []NodeStats         // of regions in other processes, by region and copy
 	Failures []*stages.ItemError // the last 100 items that failed for good, oldest first
 }
 

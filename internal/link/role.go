@@ -43,7 +43,7 @@ func (r role) classify(m wire.Message) class {
 		return r.only(coordinator, opening)
 	case *wire.Ready, *wire.Refuse:
 		return r.only(node, opening)
-	case *wire.Task, *wire.Limit, *wire.Drain, *wire.Cancel:
+	case *wire.Task, *wire.Limit, *wire.Drain, *wire.Skip, *wire.Cancel:
 		return r.only(coordinator, data)
 	case *wire.Result, *wire.Part, *wire.Frame, *wire.Stopped, *wire.Abort:
 		return r.only(node, data)

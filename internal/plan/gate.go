@@ -11,6 +11,8 @@ import (
 type Feed interface {
 	// Bind gives the feed its gate and memory. It is called once, by the stage actor.
 	Bind(g *Gate)
+	// Start has the feed begin behind the first index items of an epoch. It is called before Run, if at all.
+	Start(epoch int, index int64)
 	// Run runs user code, in the worker: it fills the gate until the source or the gate ends. It may panic.
 	Run(ctx context.Context)
 	// Take makes a chunk of the n items from position from on. It is called by the stage actor.

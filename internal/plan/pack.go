@@ -37,8 +37,8 @@ func (c *Of[T]) Unpack(u *payload.Unpacker, in wire.Payload) (err error) {
 // left to be told.
 var errEnded = errors.New("its goroutine has ended")
 
-// Release gives back what item i has in shared memory.
-func (c *Of[T]) Release(i int) { c.form.Release(&c.Items[i]) }
+// Lent returns what item i has in shared memory.
+func (c *Of[T]) Lent(i int) payload.Ref { return c.form.Lent(&c.Items[i]) }
 
 // grow appends a zero value, and returns its place.
 func (c *Of[T]) grow() int {

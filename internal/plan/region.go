@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,6 +23,11 @@ type Region struct {
 	Ordered bool
 	// Why it is not Keyed, for people.
 	Why string
+	// Parts says that an item of a source may be in several outputs that do not leave together: something makes several of
+	// it, and an aggregate follows.
+	Parts bool
+	// Cannot says why the region cannot be elsewhere at all; "" if it can.
+	Cannot string
 }
 
 // None is no stage.
@@ -33,6 +39,8 @@ type Far struct {
 	Copies int
 	Of     *Stage // the region's last stage, as it was
 	Ahead  int    // items that are with a copy besides those that it works on: at most
+	// Lends says that items may lie in shared memory, and that nobody else is given them: that is given back when they are done.
+	Lends bool
 }
 
 // Named returns the index of the stage of that name, or None.
@@ -152,6 +160,46 @@ func (g *Graph) classify(r *Region) {
 			r.Ordered = false
 		}
 	}
+	if !r.Keyed {
+		g.classifyParts(r)
+	}
+}
+
+// classifyParts says what an item of a source may become in a region that is not keyed.
+func (g *Graph) classifyParts(r *Region) {
+	if r.In.Stage != None {
+		r.Cannot = r.Why + ", and its region is fed from outside: take what feeds it along, up to the source, or leave it here"
+		return
+	}
+	several := make([]string, len(g.Stages)) // by stage: one before it, or itself, that makes several of one
+	held := make([]bool, len(g.Stages))      // an aggregate is before it
+	mixed := make([]string, len(g.Stages))   // one that makes several of what an aggregate has made
+	for _, i := range r.Stages {
+		s := g.Stages[i]
+		for _, p := range s.In {
+			several[i], mixed[i] = cmp.Or(several[i], several[p.Stage]), cmp.Or(mixed[i], mixed[p.Stage])
+			held[i] = held[i] || held[p.Stage]
+		}
+		if s.Holds {
+			switch {
+			case mixed[i] != "":
+				r.Cannot = fmt.Sprintf("%q holds back what %q makes of the outputs of another stage that holds items back: those must leave together", s.Name, mixed[i])
+			case several[i] != "":
+				r.Parts = true
+				if up := g.Stages[g.Named(several[i])]; up.Streaming || up.Fork != nil {
+					r.Cannot = fmt.Sprintf("%q holds items back behind %q, which hands on what it makes of one item by and by", s.Name, up.Name)
+				}
+			}
+			held[i] = true
+			continue
+		}
+		if s.Feed == nil && s.Mix == nil && (s.MaxOutputs != 1 && s.Outs == 1 || s.Fork != nil && s.Fork.Several) {
+			several[i] = s.Name
+			if held[i] {
+				mixed[i] = s.Name
+			}
+		}
+	}
 }
 
 // together refuses stages whose workers are replaced together although a process boundary lies between them.
@@ -182,6 +230,7 @@ const LargestAhead = 1024
 func (g *Graph) Outside(regions []*Region, copies []int) *Graph {
 	o := *g
 	o.Stages = slices.Clone(g.Stages)
+	alone := !slices.ContainsFunc(g.Stages, func(s *Stage) bool { return s.Fork != nil && s.Fork.Several })
 	for k, r := range regions {
 		for _, i := range r.Stages {
 			gone := *g.Stages[i]
@@ -195,7 +244,7 @@ func (g *Graph) Outside(regions []*Region, copies []int) *Graph {
 			// Two at least: stages with one worker have rules of their own, which those in the node keep.
 			Mailbox: max(g.mailboxes(r)*copies[k], 2), Buffer: from.Buffer, MaxRoom: from.MaxRoom,
 			Ordered: r.Ordered, MaxOutputs: Unlimited, Epochs: 1,
-			Far: &Far{Region: r, Copies: copies[k], Of: to, Ahead: LargestAhead},
+			Far: &Far{Region: r, Copies: copies[k], Of: to, Ahead: LargestAhead, Lends: alone && r.In.Stage != None && g.Stages[r.In.Stage].Pool.Blocks()},
 		}
 		if r.In.Stage != None {
 			s.In = []Port{r.In}

@@ -44,6 +44,8 @@ func Append(dst []byte, m Message) []byte {
 		return appendProfile(dst, m)
 	case *Release:
 		return blocks(dst, m.Blocks)
+	case *Skip:
+		return count(dst, m.Epoch)
 	}
 	return dst // Drain, Ping and Pong are a kind and nothing else
 }

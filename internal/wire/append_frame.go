@@ -26,7 +26,10 @@ func appendFrame(dst []byte, m *Frame) []byte {
 		if o.Epoch != epoch {
 			bits = frameEpoch
 		}
-		if len(o.Members) != 1 || at.member(&o.Members[0]) != 0 {
+		switch {
+		case o.Sibling:
+			bits |= frameSibling
+		case len(o.Members) != 1 || at.member(&o.Members[0]) != 0:
 			bits |= frameMembers
 		}
 		if o.Path != "" {
@@ -40,9 +43,10 @@ func appendFrame(dst []byte, m *Frame) []byte {
 			epoch = o.Epoch
 			dst = count(dst, epoch)
 		}
-		if bits&frameMembers != 0 {
+		switch {
+		case bits&frameMembers != 0:
 			dst = appendMembers(count(dst, len(o.Members)), o.Members, &at)
-		} else {
+		case bits&frameSibling == 0:
 			at.index++
 		}
 		if bits&framePath != 0 {

@@ -81,6 +81,8 @@ func (r *reader) small(k kind) Message {
 		return &Ping{}
 	case kindPong:
 		return &Pong{}
+	case kindSkip:
+		return &Skip{Epoch: r.epoch()}
 	}
 	r.off = 0
 	r.fail(unknown)

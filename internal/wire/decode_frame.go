@@ -37,6 +37,10 @@ func (r *reader) frame() *Frame {
 		}
 		o.Epoch = epoch
 		switch {
+		case bits&frameSibling != 0:
+			if o.Sibling = true; i == 0 || bits&frameMembers != 0 {
+				r.fail(unannounced)
+			}
 		case bits&frameMembers != 0:
 			all = r.members(o, all, &at)
 		case len(all) > 0:

@@ -62,6 +62,7 @@
 //	End       behind the last Task, and again to every later incarnation
 //	Limit     Stream: how many frames may be sent by now
 //	Drain     Stream with a source: yield no more, answer with Stopped
+//	Skip      Stream with a source: end this epoch, go on with the next
 //	Cancel    stop now; nothing is answered
 //
 // From a node to the coordinator:

@@ -40,7 +40,8 @@ const (
 	frameMembers = 0x02 // not one member whose byte of bits is 0
 	framePath    = 0x04
 	frameBlocks  = 0x08
-	frameBits    = 0x0f
+	frameSibling = 0x10 // there are no members
+	frameBits    = 0x1f
 
 	// Of a Member.
 	memberIndex  = 0x01 // not where the member before ends

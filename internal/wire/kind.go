@@ -24,6 +24,7 @@ const (
 	kindRelease
 	kindPing
 	kindPong
+	kindSkip
 	kinds // one above the last
 )
 
@@ -47,13 +48,14 @@ func (*Profile) kind() kind { return kindProfile }
 func (*Release) kind() kind { return kindRelease }
 func (*Ping) kind() kind    { return kindPing }
 func (*Pong) kind() kind    { return kindPong }
+func (*Skip) kind() kind    { return kindSkip }
 
 func (k kind) String() string {
 	names := [...]string{
 		kindOpen: "Open", kindReady: "Ready", kindRefuse: "Refuse", kindTask: "Task", kindEnd: "End", kindLimit: "Limit",
 		kindDrain: "Drain", kindStopped: "Stopped", kindCancel: "Cancel", kindResult: "Result", kindPart: "Part",
 		kindFrame: "Frame", kindAbort: "Abort", kindEvent: "Event", kindStats: "Stats", kindLog: "Log",
-		kindProfile: "Profile", kindRelease: "Release", kindPing: "Ping", kindPong: "Pong",
+		kindProfile: "Profile", kindRelease: "Release", kindPing: "Ping", kindPong: "Pong", kindSkip: "Skip",
 	}
 	if k == 0 || k >= kinds {
 		return "message"

@@ -126,6 +126,10 @@ type Limit struct{ Frames, Bytes uint64 }
 // yielded runs to its end.
 type Drain struct{}
 
+// Skip is the coordinator's: the sources of a Stream region are to end this epoch here, if they are not beyond it, and to go on
+// with the next one. What of it is under way may still come. It is sent again in every later session.
+type Skip struct{ Epoch int }
+
 // Stopped is the node's answer to Drain: where its sources end. It comes before End, and goes into every later Open.
 type Stopped struct{ At []Position } // ascending
 
@@ -187,6 +191,7 @@ type Frame struct {
 type FrameOutput struct {
 	Epoch   int
 	Members []Member // what it was made of
+	Sibling bool     // made of the same items as the output before it, together with that one: it has no Members
 	Path    string   // of the output itself: "" or ".3.0"
 	Payload Payload
 }

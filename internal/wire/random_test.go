@@ -202,8 +202,13 @@ func (d dice) frame() *wire.Frame {
 	m := &wire.Frame{Seq: d.Uint64() >> d.IntN(64), Yielded: d.positions(), Done: d.spans(), Failed: d.failures()}
 	var at wire.Member
 	epoch := 0
+	first := true
 	m.Outputs = list(d, func() wire.FrameOutput {
-		o := wire.FrameOutput{Members: d.members(&at), Payload: d.payload()}
+		o := wire.FrameOutput{Payload: d.payload()}
+		if o.Sibling = !first && d.oneIn(4); !o.Sibling {
+			o.Members = d.members(&at)
+		}
+		first = false
 		if d.oneIn(5) {
 			epoch, o.Path = d.count(), d.path()
 		}
@@ -272,6 +277,9 @@ func (d dice) message(k int) wire.Message {
 	case 5:
 		return &wire.Limit{Frames: d.Uint64() >> d.IntN(64), Bytes: d.Uint64() >> d.IntN(64)}
 	case 6:
+		if d.oneIn(2) {
+			return &wire.Skip{Epoch: d.count()}
+		}
 		return &wire.Drain{}
 	case 7:
 		return &wire.Stopped{At: d.positions()}

@@ -26,7 +26,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 	}{
 		{"nothing", nil, "message", 0, "it ends too early"},
 		{"kind 0", []byte{0}, "message", 0, "no such kind"},
-		{"kind 21", []byte{21, 1, 2}, "message", 0, "no such kind"},
+		{"kind 22", []byte{22, 1, 2}, "message", 0, "no such kind"},
 		{"a byte behind", []byte{19, 0}, "Ping", 1, "bytes behind its end"},
 		{"number cut", []byte{5, 0x80}, "End", 1, "it ends too early"},
 		{"number with a zero in front", []byte{5, 0x81, 0}, "End", 1, "shortest way"},

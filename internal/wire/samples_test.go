@@ -57,7 +57,7 @@ func samples() []wire.Message {
 			{ID: 9, Skip: 4, Attempt: 1, Identity: id(1, 2, 3, ".3.0"), Payload: of("odd", block, block)},
 			{ID: 2, Identity: id(1, 2, 3, ".3.1"), Payload: of("again")},
 		}, Ends: []wire.EpochEnd{{Epoch: 1, After: 2}}},
-		&wire.End{Last: 1000}, &wire.Limit{Frames: 16, Bytes: 1 << 30}, &wire.Drain{},
+		&wire.End{Last: 1000}, &wire.Limit{Frames: 16, Bytes: 1 << 30}, &wire.Drain{}, &wire.Skip{Epoch: 3},
 		&wire.Stopped{At: []wire.Position{{Epoch: 1, Index: 90}, {Epoch: 2, Index: 1}}}, &wire.Cancel{Reason: "interrupted"},
 		&wire.Result{Entries: []wire.Entry{
 			{ID: 0, Outputs: []wire.Output{{Payload: of("usual")}}},
@@ -73,6 +73,7 @@ func samples() []wire.Message {
 				{Epoch: 1, Members: []wire.Member{{Epoch: 1, Index: 50, N: 1}}, Payload: of("first")},
 				{Epoch: 1, Members: []wire.Member{{Epoch: 1, Index: 51, N: 1}}, Payload: of("usual")},
 				{Epoch: 1, Members: []wire.Member{{Epoch: 1, Index: 52, N: 8}, {Epoch: 1, Index: 61, N: 3, Stage: 2, Path: ".2"}, {Epoch: 1, Index: 61, N: 1, Stage: 2, Path: ".9"}, {Index: math.MaxInt64 - 5, N: 5}}, Path: ".0", Payload: of("batch", block)},
+				{Epoch: 1, Sibling: true, Path: ".1", Payload: of("of the same")},
 				{Epoch: 2},
 			},
 			Failed: []wire.Failure{failed}, Epochs: []wire.EpochEnd{{Epoch: 0, After: 0}, {Epoch: 1, After: 3}},
