@@ -14,13 +14,17 @@ import (
 var children *supervisor.Supervisor
 
 func TestMain(m *testing.M) {
+<<<<<<< HEAD
 	children = supervisor.Main(slices.Concat(
-		[]stages.Blueprint{doubles},
+		[]stages.Blueprint{doubles, shapes},
 		[]stages.Blueprint{batched, split},
 		[]stages.Blueprint{printers},
 		bulkPipelines(),
 		benchPipelines(),
 	)...)
+=======
+	children = supervisor.Main(doubles, batched, shapes)
+>>>>>>> wt4-attack
 	os.Exit(m.Run())
 }
 
