@@ -14,7 +14,6 @@ import (
 var children *supervisor.Supervisor
 
 func TestMain(m *testing.M) {
-<<<<<<< HEAD
 	children = supervisor.Main(slices.Concat(
 		[]stages.Blueprint{doubles, shapes},
 		[]stages.Blueprint{batched, split},
@@ -22,9 +21,6 @@ func TestMain(m *testing.M) {
 		bulkPipelines(),
 		benchPipelines(),
 	)...)
-=======
-	children = supervisor.Main(doubles, batched, shapes)
->>>>>>> wt4-attack
 	os.Exit(m.Run())
 }
 
