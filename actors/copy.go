@@ -26,6 +26,7 @@ type copyActor struct {
 	ending  bool
 	pieces  []*piece // that it has
 	tally   plan.Tally
+	items   []wire.Item   // memory for a message
 	paths   []string      // of the outputs of one item
 	lastAt  time.Duration // when a piece was last complete
 }
@@ -130,7 +131,7 @@ func (a *copyActor) hear(what any) {
 func (a *copyActor) send(p *piece) {
 	p.sent, p.missing = true, 0
 	p.sentAt = a.s.run.clock()
-	t := wire.Task{Isolated: p.suspect}
+	t := wire.Task{Isolated: p.suspect, Items: a.items[:0]}
 	ids := p.lot.chunk.Head().IDs.From(p.from)
 	size := 0
 	for i := p.from; i < p.to; i++ {
@@ -158,6 +159,8 @@ func (a *copyActor) send(p *piece) {
 		a.session.Send(&t)
 	}
 	a.session.Packed()
+	clear(t.Items[:cap(t.Items)])
+	a.items = t.Items[:0]
 	if p.missing == 0 {
 		a.giveBack(p)
 	}

@@ -56,7 +56,9 @@ var (
 	benchViews  = benchBlocks("bench views", stages.ViewOf)
 )
 
-func benchPipelines() []stages.Blueprint { return []stages.Blueprint{benchSmall, benchCopies, benchViews, benchLatency} }
+func benchPipelines() []stages.Blueprint {
+	return []stages.Blueprint{benchSmall, benchCopies, benchViews, benchLatency}
+}
 
 // cpu is what this process has used, in both modes.
 func cpuOf(who int) time.Duration {
