@@ -12,6 +12,7 @@ import (
 	"github.com/weirflow/weir/codecs/msgpack"
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
+	"github.com/weirflow/weir/stages"
 )
 
 // nodes are where the regions of a run live: actors.Nodes.
@@ -20,6 +21,8 @@ type nodes struct {
 	config []byte
 	print  [32]byte
 	at     map[*plan.Region]Placement // of one copy
+	placed []placed                   // immutable after placeRegions
+	held   []int                      // of each of placed: items that are with its copies at most
 
 	ctx    context.Context // of everything below; ends when the run's part in other processes is to end
 	cancel context.CancelFunc
@@ -28,6 +31,7 @@ type nodes struct {
 	open   int                      // guarded by mu: sessions that have not ended
 	closed bool                     // guarded by mu: no more are begun
 	stats  map[statsKey][]nodeStage // guarded by mu: what each life of each copy told last
+	hung   []*stages.HungError      // guarded by mu: functions that did not return when the run was stopped
 	copies map[copyKey]*copyRecord  // guarded by mu
 	kept   []*session               // guarded by mu: sessions that are over, of which something has not been unpacked
 }
@@ -131,6 +135,20 @@ func (n *nodes) note(s *session, body []byte) {
 	}
 }
 
+// unreturned notes a function in a node that does not return though the run has been stopped.
+func (n *nodes) unreturned(h *stages.HungError) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.hung = append(n.hung, h)
+}
+
+// hanging returns the functions in nodes that did not return.
+func (n *nodes) hanging() []*stages.HungError {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.hung)
+}
+
 // fill adds what the stages of regions have done, which only their nodes know.
 func (n *nodes) fill(all []actors.StageStats) {
 	for i, c := range n.counts() {
@@ -183,5 +201,7 @@ func (n *nodes) opening(s *session) *wire.Open {
 
 // name is what a copy of a region is called, for people.
 func (n *nodes) name(r *plan.Region, copy int) string {
-	return fmt.Sprintf("%s/%d", n.run.graph.RegionName(r), copy)
+	return nodeName(n.run.graph.RegionName(r), copy)
 }
+
+func nodeName(region string, copy int) string { return fmt.Sprintf("%s/%d", region, copy) }

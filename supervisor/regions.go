@@ -75,6 +75,9 @@ func stageNames(g *plan.Graph) (names []string) {
 // refused says why the region cannot be where it is to be; "" if it can.
 func (p *placed) refused(g *plan.Graph) string {
 	name := g.RegionName(p.region)
+	if p.region.Cannot != "" {
+		return fmt.Sprintf("region %q: %s", name, p.region.Cannot)
+	}
 	if p.copies > 1 && !p.region.Keyed {
 		return fmt.Sprintf("region %q cannot be in %d copies: %s", name, p.copies, p.region.Why)
 	}
@@ -140,8 +143,15 @@ func (r *run) placeRegions(all []placed, config []byte) (*plan.Graph, *nodes) {
 		n.at[p.region] = p.at
 	}
 	g := r.graph.Outside(regions, copies)
+	n.placed = all
 	for _, p := range regions {
-		g.Stages[p.To].Restart = r.cfg.nodeRestart()
+		s := g.Stages[p.To]
+		s.Restart = r.cfg.nodeRestart()
+		held := s.Mailbox
+		if len(s.In) > 0 {
+			held = g.InputWindow(s, 0).Most()
+		}
+		n.held = append(n.held, held)
 	}
 	r.nodes = n
 	r.alive[partNodes] = true
