@@ -29,6 +29,8 @@ type frames struct {
 	failed  []failure                   // guarded by mu: that were not told
 	groups  map[any]*siblings           // guarded by mu: of outputs that wait for others that were made with them
 	queue   []waitingOutput             // guarded by mu: outputs in order, and ends of epochs
+	fed     map[uint64]*fedItem         // guarded by mu: inputs that are alive, by id, if the coordinator feeds the region
+	epoch   int                         // guarded by mu: that its next input is of
 	pending int                         // guarded by mu: inputs over since the last frame
 	busy    bool                        // guarded by mu: the sender is about to send a frame
 	payload map[letterKey][]byte        // guarded by mu: items of dead letters
@@ -75,7 +77,7 @@ const markEvery = 256
 func newFrames(t *tenancy) *frames {
 	return &frames{
 		t: t, limit: make(chan struct{}, 1), seq: t.open.Next, over: map[actors.EpochOf]*overSet{}, yielded: map[actors.EpochOf]int64{},
-		payload: map[letterKey][]byte{}, groups: map[any]*siblings{},
+		payload: map[letterKey][]byte{}, groups: map[any]*siblings{}, epoch: t.open.Epochs,
 	}
 }
 
@@ -232,8 +234,9 @@ func (f *frames) ended(ends []plan.End) {
 			}
 		}
 		f.pending += int(e.N)
+		f.leave(e)
 	}
-	if !f.busy && (len(f.failed) > 0 || f.pending >= markEvery) {
+	if !f.busy && (len(f.failed) > 0 || f.pending >= markEvery || f.fed != nil) { // their places wait for it
 		f.flush(false)
 	}
 }

@@ -159,6 +159,10 @@ func newTenancy(h *host, p peer, open *wire.Open, g *plan.Graph, r *plan.Region,
 		t.inside.Rename, t.inside.Tried = t.gather.rename, t.gather.tried
 	} else {
 		t.frames = newFrames(t)
+		if r.In.Stage != plan.None {
+			t.frames.fed = map[uint64]*fedItem{}
+			t.inside.Rename = t.frames.rename
+		}
 	}
 	return t
 }
@@ -213,7 +217,11 @@ func (t *tenancy) receive() {
 		}
 		switch m := m.(type) {
 		case *wire.Task:
-			t.gather.take(m)
+			if t.gather != nil {
+				t.gather.take(m)
+			} else {
+				t.frames.take(m)
+			}
 		case *wire.Release:
 			if t.shared.free(m.Blocks) != nil {
 				return // it is no coordinator that says so
