@@ -22,7 +22,7 @@ type nodes struct {
 	print  [32]byte
 	at     map[*plan.Region]Placement // of one copy
 	placed []placed                   // immutable after placeRegions
-	held   []int                      // of each of placed: items that are with its copies at most
+	held   []int                      // of each of placed: items that are with its copies at most; 0: its own bounds say it
 
 	ctx    context.Context // of everything below; ends when the run's part in other processes is to end
 	cancel context.CancelFunc

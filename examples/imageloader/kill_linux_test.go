@@ -38,7 +38,7 @@ func children(t *testing.T) (pids []int) {
 func TestAChildThatIsKilledChangesNothingButTheSummary(t *testing.T) {
 	dir := t.TempDir()
 	writeGoodImages(t, dir)
-	const epochs = 10
+	const epochs = 5
 	ref := sequential(t, dir)
 	for _, at := range []string{"subprocess", "load=subprocess", "load=2*subprocess"} {
 		t.Run(at, func(t *testing.T) {

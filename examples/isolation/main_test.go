@@ -26,7 +26,7 @@ func TestJSONIsAnArrayOfFourLoadsWithTheseKeys(t *testing.T) {
 		t.Skip("there are no child processes")
 	}
 	var stdout, stderr bytes.Buffer
-	if status := command(t.Context(), sup, []string{"-steps", "20", "-workers", "2", "-json"}, &stdout, &stderr); status != 0 {
+	if status := command(t.Context(), sup, []string{"-steps", "20", "-workers", "1", "-json"}, &stdout, &stderr); status != 0 {
 		t.Fatalf("status %d: %s", status, &stderr)
 	}
 	var all []row
@@ -89,10 +89,10 @@ func TestMistakesInTheCommandLineAreOneLine(t *testing.T) {
 
 // The source never ends, so no test can collect all; where the loader can be is all that is asked.
 func TestTheLoaderCanBeAnywhere(t *testing.T) {
-	n := 0
-	for name, at := range supervisortest.Placements(t, sup, loader.With(Config{Workers: 2})) {
+	small, n := loader.With(Config{Workers: 2, BlockBytes: 32 << 10}), 0
+	for name, at := range supervisortest.Placements(t, sup, small) {
 		n++
-		run, err := supervisor.Deploy(t.Context(), sup, loader.With(Config{Workers: 2}), at)
+		run, err := supervisor.Deploy(t.Context(), sup, small, at)
 		if err != nil {
 			t.Fatal(name, err)
 		}
