@@ -16,7 +16,7 @@ var children *supervisor.Supervisor
 func TestMain(m *testing.M) {
 	children = supervisor.Main(slices.Concat(
 		[]stages.Blueprint{doubles, shapes},
-		[]stages.Blueprint{batched, split},
+		[]stages.Blueprint{batched, split, wild, streams},
 		[]stages.Blueprint{printers},
 		bulkPipelines(),
 		benchPipelines(),
