@@ -48,25 +48,6 @@ func killChild(t testing.TB) {
 	}
 }
 
-func childrenOf(t testing.TB) (pids []int) {
-	t.Helper()
-	tasks, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil || tasks == nil {
-		t.Skip("this system does not tell children: ", err)
-	}
-	for _, f := range tasks {
-		b, _ := os.ReadFile(f)
-		for w := range strings.FieldsSeq(string(b)) {
-			n := 0
-			for _, c := range w {
-				n = 10*n + int(c-'0')
-			}
-			pids = append(pids, n)
-		}
-	}
-	return pids
-}
-
 func TestViewsOutliveTheirNode(t *testing.T) {
 	before, fds := arenas(t)
 	run, err := supervisor.Deploy(t.Context(), children, relayView.With(cargo{Sizes: []int{256 << 10}, N: 100}), inAChild(supervisor.Subprocess{}))

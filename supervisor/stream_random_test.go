@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -71,7 +70,7 @@ func killAtTimes(t *testing.T, seed uint64, most int) (end func()) {
 				return
 			case <-time.After(time.Duration(r.Int64N(int64(60 * time.Millisecond)))):
 			}
-			for _, pid := range childrenOf(t, os.Getpid()) {
+			for _, pid := range childrenOf(t) {
 				syscall.Kill(pid, syscall.SIGKILL)
 				killed.Add(1)
 			}
