@@ -2,6 +2,7 @@ package supervisor_test
 
 import (
 	"errors"
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -45,25 +46,6 @@ func killChild(t testing.TB) {
 			t.Fatal(err)
 		}
 	}
-}
-
-func childrenOf(t testing.TB) (pids []int) {
-	t.Helper()
-	tasks, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil || tasks == nil {
-		t.Skip("this system does not tell children: ", err)
-	}
-	for _, f := range tasks {
-		b, _ := os.ReadFile(f)
-		for w := range strings.FieldsSeq(string(b)) {
-			n := 0
-			for _, c := range w {
-				n = 10*n + int(c-'0')
-			}
-			pids = append(pids, n)
-		}
-	}
-	return pids
 }
 
 func TestViewsOutliveTheirNode(t *testing.T) {
@@ -288,5 +270,36 @@ func TestDescriptorsThatAreLackingForAWhile(t *testing.T) {
 	}
 	if err := lost.Load(); err == nil || !errors.Is(err, syscall.EMFILE) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// BenchmarkChildKill is the time from the death of a child to the next item.
+func BenchmarkChildKill(b *testing.B) {
+	run, err := supervisor.Deploy(b.Context(), children, relayBytes.With(cargo{Sizes: []int{64 << 10}, N: 1 << 30}), inAChild(supervisor.Subprocess{}))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer run.Stop()
+	next, stop := iter.Pull2(run.Items(b.Context()))
+	defer stop()
+	lives := 1
+	for b.Loop() {
+		b.StopTimer()
+		for range 100 {
+			if _, err, _ := next(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		killChild(b)
+		b.StartTimer()
+		for run.Stats().Nodes[0].Lives == lives {
+			next()
+		}
+		lives++
+		for range 300 { // what was accepted before is out by then
+			if _, err, _ := next(); err != nil {
+				b.Fatal(err)
+			}
+		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,7 +23,6 @@ type cargo struct {
 	Sizes []int // bytes
 	N     int
 	Ahead int // Mailbox of the stage in the region
-	Dies  int // item with which the process ends, at its first attempt; 0: none
 }
 
 func (l cargo) size(i int) int { return l.Sizes[i%len(l.Sizes)] }
@@ -97,10 +96,7 @@ func relay[T any](name string, item func(i, size int) T) *stages.Definition[carg
 			}
 		})
 		s := stages.Source(g, "make", items)
-		return stages.Map(s, "pass", func(ctx context.Context, v T) (T, error) {
-			if id := stages.ItemID(ctx); cfg.Dies > 0 && id.Index == int64(cfg.Dies) && os.Getenv("WEIR_TEST_DIES") != "" {
-				syscall.Kill(os.Getpid(), syscall.SIGKILL)
-			}
+		return stages.Map(s, "pass", func(_ context.Context, v T) (T, error) {
 			return v, nil
 		}, stages.Mailbox(max(cfg.Ahead, 1)), stages.Ordered)
 	})
@@ -112,6 +108,26 @@ var twoRelays = stages.Define("two relays", func(g *stages.Graph, cfg cargo) sta
 	v := stages.Map(s, "make", func(_ context.Context, i int) (stages.View, error) { return stages.ViewOf(fill(i, cfg.size(i))), nil }, stages.Ordered)
 	return stages.Map(v, "pass", func(_ context.Context, v stages.View) (stages.View, error) { return v, nil }, stages.Ordered)
 })
+
+// childrenOf returns the processes that this one has started.
+func childrenOf(t testing.TB) (pids []int) {
+	t.Helper()
+	tasks, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil || tasks == nil {
+		t.Skip("this system does not tell children: ", err)
+	}
+	for _, f := range tasks {
+		b, _ := os.ReadFile(f)
+		for w := range strings.FieldsSeq(string(b)) {
+			n := 0
+			for _, c := range w {
+				n = 10*n + int(c-'0')
+			}
+			pids = append(pids, n)
+		}
+	}
+	return pids
+}
 
 // inAChild is where pass is.
 func inAChild(at supervisor.Subprocess) supervisor.Placement {
