@@ -13,6 +13,7 @@ import (
 var children *supervisor.Supervisor
 
 func TestMain(m *testing.M) {
+	misbehave()
 	children = supervisor.Main(doubles, batched, shapes)
 	os.Exit(m.Run())
 }
