@@ -14,7 +14,7 @@ var children *supervisor.Supervisor
 
 func TestMain(m *testing.M) {
 	misbehave()
-	children = supervisor.Main(doubles, batched, shapes)
+	children = supervisor.Main(doubles, batched, shapes, clumsies)
 	os.Exit(m.Run())
 }
 
