@@ -25,6 +25,7 @@ type copyActor struct {
 	ending  bool
 	pieces  []*piece // that it has
 	tally   plan.Tally
+	items   []wire.Item   // memory for a message
 	lastAt  time.Duration // when a piece was last complete
 }
 
@@ -127,7 +128,7 @@ func (a *copyActor) hear(what any) {
 func (a *copyActor) send(p *piece) {
 	p.sent, p.missing = true, 0
 	p.sentAt = a.s.run.clock()
-	t := wire.Task{Isolated: p.suspect}
+	t := wire.Task{Isolated: p.suspect, Items: a.items[:0]}
 	ids := p.lot.chunk.Head().IDs.From(p.from)
 	size := 0
 	pack := func(k int) {
@@ -160,6 +161,8 @@ func (a *copyActor) send(p *piece) {
 		a.session.Send(&t)
 	}
 	a.session.Packed()
+	clear(t.Items[:cap(t.Items)])
+	a.items = t.Items[:0]
 	if p.missing == 0 {
 		a.giveBack(p)
 	}

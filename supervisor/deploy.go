@@ -25,7 +25,7 @@ import (
 // cannot be opened.
 func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out], at Placement, opts ...DeployOption) (*Run[Out], error) {
 	if s == nil {
-		return nil, errors.New("supervisor: no Supervisor: make one with New or Main")
+		return nil, errNoSupervisor
 	}
 	cfg := s.cfg.withDefaults()
 	if at == nil {
@@ -60,6 +60,23 @@ func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out],
 	}
 	r.begin(ctx, func() *actors.Run { return system.Start(ctx, graph, here) })
 	return newTyped[Out](r), nil
+}
+
+// Check returns what Deploy would refuse p at a placement for, before it starts anything; nil if it would not. A program that is
+// told by a flag where to run asks early, and a test asks what a graph can do. Whether a child starts, a node answers and a
+// dead-letter sink opens is not looked at.
+func Check[Out any](s *Supervisor, p stages.Pipeline[Out], at Placement) error {
+	if s == nil {
+		return errNoSupervisor
+	}
+	if at == nil {
+		at = InProcess{}
+	}
+	if err := errors.Join(p.Err(), s.cfg.withDefaults().validate(), s.core.fault); err != nil {
+		return errors.Join(err, validatePlacement(at))
+	}
+	_, _, err := placeElsewhere(s.core, p, at)
+	return err
 }
 
 // Items is Deploy, Run.Items and Run.Stop in one, for programs that need no hold on the run: it deploys p when the

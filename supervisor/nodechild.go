@@ -30,7 +30,7 @@ func (s *session) startChild(at Subprocess) (body, *link.Conn, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	b := &childBody{p: p}
+	b := &childBody{p: p, lost: s.outputLost}
 	conn, err := link.Dial(s.ctx, link.Target{Conn: p.Conn()})
 	if err != nil {
 		exit := b.end(0)
@@ -43,15 +43,11 @@ func (s *session) startChild(at Subprocess) (body, *link.Conn, error) {
 	return b, conn, nil
 }
 
-func (s *session) output(line []byte) {
-	r := s.nodes.run
-	r.event(NodeOutput{r.info(), s.nodes.name(s.region, s.copy), string(line)})
-}
-
 // A childBody is a child process.
 type childBody struct {
 	p      *child.Process
-	killed bool // by us
+	lost   func(lines int) // told how much of its output was
+	killed bool            // by us
 }
 
 func (b *childBody) end(patience time.Duration) error {
@@ -68,6 +64,9 @@ func (b *childBody) end(patience time.Duration) error {
 		}
 	}
 	x := b.p.Exit()
+	if x.Dropped > 0 {
+		b.lost(x.Dropped)
+	}
 	return &ExitError{Status: x.Text, Code: x.Code, Stderr: string(x.Tail)}
 }
 

@@ -21,6 +21,8 @@ type nodes struct {
 	config []byte
 	print  [32]byte
 	at     map[*plan.Region]Placement // of one copy
+	placed []placed                   // immutable after placeRegions
+	held   []int                      // of each of placed: items that are with its copies at most
 
 	ctx    context.Context // of everything below; ends when the run's part in other processes is to end
 	cancel context.CancelFunc
@@ -199,5 +201,7 @@ func (n *nodes) opening(s *session) *wire.Open {
 
 // name is what a copy of a region is called, for people.
 func (n *nodes) name(r *plan.Region, copy int) string {
-	return fmt.Sprintf("%s/%d", n.run.graph.RegionName(r), copy)
+	return nodeName(n.run.graph.RegionName(r), copy)
 }
+
+func nodeName(region string, copy int) string { return fmt.Sprintf("%s/%d", region, copy) }

@@ -13,7 +13,7 @@ import (
 )
 
 // A run of which a region is elsewhere ends in all the ways in which others end, with nothing left over.
-func TestF15EveryWayOutEndsTheChildren(t *testing.T) {
+func TestF41EveryWayOutEndsTheChildren(t *testing.T) {
 	endless := shape{Of: "maps", N: 1 << 40, Workers: 4, Order: true}
 	for at, on := range map[string]supervisor.Placement{"child": supervisor.Subprocess{}, "pool": supervisor.Pool{Size: 2, Of: supervisor.Subprocess{}}} {
 		for name, end := range map[string]func(t *testing.T, run *supervisor.Run[cell], cancel context.CancelFunc) error{

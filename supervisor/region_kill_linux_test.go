@@ -2,7 +2,6 @@ package supervisor_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -19,9 +18,6 @@ import (
 	"github.com/weirflow/weir/stages"
 	"github.com/weirflow/weir/supervisor"
 )
-
-// faultKills is how many processes TestF11KillsCostNothing kills.
-var faultKills = flag.Int("fault.kills", 100, "how many children are killed")
 
 // childPIDs are the processes that this one has started and not waited for.
 func childPIDs(t testing.TB) (pids []int) {

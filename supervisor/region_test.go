@@ -3,6 +3,7 @@ package supervisor_test
 import (
 	"context"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/weirflow/weir/stages"
@@ -14,7 +15,13 @@ var children *supervisor.Supervisor
 
 func TestMain(m *testing.M) {
 	misbehave()
-	children = supervisor.Main(doubles, batched, shapes, clumsies)
+	children = supervisor.Main(slices.Concat(
+		[]stages.Blueprint{doubles, shapes, clumsies},
+		[]stages.Blueprint{batched, split, wild, streams},
+		[]stages.Blueprint{printers},
+		bulkPipelines(),
+		benchPipelines(),
+	)...)
 	os.Exit(m.Run())
 }
 

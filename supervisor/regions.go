@@ -143,8 +143,15 @@ func (r *run) placeRegions(all []placed, config []byte) (*plan.Graph, *nodes) {
 		n.at[p.region] = p.at
 	}
 	g := r.graph.Outside(regions, copies)
+	n.placed = all
 	for _, p := range regions {
-		g.Stages[p.To].Restart = r.cfg.nodeRestart()
+		s := g.Stages[p.To]
+		s.Restart = r.cfg.nodeRestart()
+		held := s.Mailbox
+		if len(s.In) > 0 {
+			held = g.InputWindow(s, 0).Most()
+		}
+		n.held = append(n.held, held)
 	}
 	r.nodes = n
 	r.alive[partNodes] = true
