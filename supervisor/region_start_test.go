@@ -18,6 +18,9 @@ func deployShape(t *testing.T, s shape, on supervisor.Placement, cfg supervisor.
 	if s.Of == "map" {
 		to = "first"
 	}
+	if cfg.OnEvent == nil {
+		cfg.OnEvent = func(supervisor.Event) {} // what children print is not for everybody
+	}
 	run, err := supervisor.Deploy(t.Context(), children.With(cfg), shapes.With(s), regionAt("first", to, on))
 	if err != nil {
 		t.Fatal(err)
