@@ -41,19 +41,6 @@ type outcome struct {
 	accepted bool
 }
 
-// A fault is one item of a region that has failed for good there.
-type fault struct {
-	spec  *plan.Stage
-	item  *stages.ItemError
-	fatal bool
-	hung  bool
-
-	lettered bool   // it becomes a dead letter, if it is not fatal
-	encoded  bool   // which contains letter
-	input    bool   // which contains the input; if neither: nothing
-	letter   []byte // what the stage has been given
-}
-
 type (
 	// openCopy says to a copy to begin a session.
 	openCopy struct {
@@ -130,7 +117,7 @@ func (s *stage) dispatchFar() {
 		if suspects >= 0 && !s.isolating() {
 			w := s.idleCopy()
 			if w < 0 {
-				s.endIfNobodyIsLeft()
+				s.endFar()
 				return
 			}
 			s.far.room = 1
@@ -145,7 +132,7 @@ func (s *stage) dispatchFar() {
 		}
 		w := s.roomiest()
 		if w < 0 {
-			s.endIfNobodyIsLeft()
+			s.endFar()
 			return
 		}
 		if k >= 0 {
@@ -326,10 +313,21 @@ func (s *stage) loseRegion(err error) {
 	}
 	s.gaveUp = true
 	s.run.fail(s.spec, err)
+	s.endFar()
+}
+
+// endFar ends a stage that has given up, at the first item that is not done, when no copy is left to do it.
+func (s *stage) endFar() {
 	s.endIfNobodyIsLeft()
-	if s.head == nil && s.waiting == 0 && !s.aborted {
-		s.abort()
+	if !s.gaveUp || s.aborted || s.head != nil {
+		return
 	}
+	for i := range s.workers {
+		if s.workers[i].opened {
+			return
+		}
+	}
+	s.abort() // what comes now would not be done, and all before it is out
 }
 
 // endCopies tells the copies that nothing comes any more, and reports whether all of them have ended.
@@ -350,45 +348,3 @@ func (s *stage) endCopies() bool {
 
 // copyHasFailed fails the run because a node says so.
 func (s *stage) copyHasFailed(m *copyFailed) { s.loseRegion(m.err) }
-
-// judgeFaults decides what becomes of the item at which a piece stands, of which something has failed elsewhere.
-func (s *stage) judgeFaults(p *piece) {
-	f := &p.faults[0]
-	if f.lettered && !f.fatal {
-		p.waits = true
-		if p.items() > 1 { // what lies behind it does not wait
-			s.lost = append(s.lost, s.split(p, 1))
-		}
-		m := &letterRequest{from: s.self, item: f.item, payload: f.letter, encoded: f.encoded, far: true, piece: p}
-		if f.input {
-			m.chunk, m.at = p.lot.chunk, p.from
-		}
-		s.cx.Send(s.run.letterActors[f.spec.Index], m)
-		return
-	}
-	s.failedFar(p, false)
-}
-
-// failedFar goes on behind the first fault of the item at which a piece stands, or fails the run there.
-func (s *stage) failedFar(p *piece, letter bool) {
-	f := p.faults[0]
-	s.run.lastFailed.Store(f.item)
-	err := s.run.failedForGood(f.spec, f.item, letter, false)
-	if f.fatal {
-		err = f.item
-	}
-	if err == nil && len(p.faults) > 1 {
-		p.faults = p.faults[1:]
-		s.judgeFaults(p)
-		return
-	}
-	p.faults = nil
-	p.stops = s.stops(p) // behind settle, what it was made of may be gone
-	s.settle(p, plan.Failed)
-	if err != nil {
-		s.run.fail(f.spec, err)
-		s.doomAt(p)
-		return
-	}
-	s.pass(p)
-}

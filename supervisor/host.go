@@ -200,7 +200,7 @@ func (t *tenancy) run(ctx context.Context) {
 // stop ends the actors, and waits for them, for most of the grace: the coordinator is to hear which of them do not end.
 func (t *tenancy) stop() {
 	t.actors.Stop()
-	grace := time.NewTimer(t.open.Grace * 7 / 10)
+	grace := time.NewTimer(t.open.Grace - min(t.open.Grace*2/5, time.Second))
 	defer grace.Stop()
 	select {
 	case <-t.ended:

@@ -145,24 +145,6 @@ func (k *killer) kill(pids []int) {
 	}
 }
 
-// madeOf returns the values that come of input i.
-func madeOf(of string, i int) (values []int) {
-	switch of {
-	case "maps":
-		return []int{i}
-	case "many":
-		for k := range i % 4 {
-			values = append(values, 10*i+k)
-		}
-	case "tee":
-		if i%3 != 0 {
-			return []int{i, i}
-		}
-		return []int{i}
-	}
-	return values
-}
-
 // Children are killed at any moment, one or all, again while they are being replaced: each output comes exactly once, in order
 // where that is promised, and nothing is left over.
 func TestF11KillsCostNothing(t *testing.T) {

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log"
+	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -57,8 +60,30 @@ var shapes = stages.Define("shapes", func(g *stages.Graph, s shape) stages.Strea
 			}
 		}
 	}), source...)
+	if os.Getenv("WEIR_TEST_BUILD") != "" {
+		s.Workers++
+	}
 	return s.build(in)
 })
+
+// misbehave is what a child of these tests does instead of being one, if it is told to.
+func misbehave() {
+	switch os.Getenv("WEIR_TEST_CHILD") {
+	case "exits":
+		os.Stderr.WriteString("no such library\n")
+		os.Exit(7)
+	case "prints garbage":
+		link := os.NewFile(4, "link")
+		for range 100 {
+			link.WriteString("HTTP/1.1 400 Bad Request\r\n\r\n")
+		}
+		select {}
+	case "is silent":
+		select {}
+	case "dies when it is there":
+		time.AfterFunc(time.Second, func() { os.Exit(8) })
+	}
+}
 
 // options of the stages of the region that do the work.
 func (s shape) options() []stages.Option {
@@ -138,6 +163,33 @@ func (s shape) work(ctx context.Context, v cell) (cell, error) {
 		if first {
 			runtime.Goexit()
 		}
+	case "kill":
+		p, _ := os.FindProcess(os.Getpid())
+		p.Kill()
+		select {}
+	case "exit":
+		os.Stderr.WriteString("the last words\n")
+		os.Exit(3)
+	case "panic elsewhere":
+		go panic("in a goroutine of its own")
+		select {}
+	case "stack overflow":
+		debug.SetMaxStack(1 << 20) // the default of 1 GB takes seconds
+		overflow(v.V)
+	case "log fatal":
+		log.Fatal("no way on")
+	case "map writes":
+		m := map[int]int{}
+		for range 4 {
+			go func() {
+				for i := 0; ; i++ {
+					m[i%10] = i
+				}
+			}()
+		}
+		select {}
+	case "deaf":
+		select {}
 	case "slow":
 		<-ctx.Done()
 		return v, ctx.Err()
@@ -146,6 +198,8 @@ func (s shape) work(ctx context.Context, v cell) (cell, error) {
 	}
 	return out, nil
 }
+
+func overflow(n int) int { return overflow(n+1) + 1 }
 
 // spread makes v mod 4 of v.
 func spread(ctx context.Context, v cell) iter.Seq2[cell, error] {
@@ -230,3 +284,21 @@ func (s shape) mix() stages.Mix {
 
 // behind is a stage of this process behind the region.
 func behind(in stages.Stream[cell]) stages.Stream[cell] { return stages.Map(in, "behind", note) }
+
+// madeOf returns the values that come of input i.
+func madeOf(of string, i int) (values []int) {
+	switch of {
+	case "maps":
+		return []int{i}
+	case "many":
+		for k := range i % 4 {
+			values = append(values, 10*i+k)
+		}
+	case "tee":
+		if i%3 != 0 {
+			return []int{i, i}
+		}
+		return []int{i}
+	}
+	return values
+}

@@ -41,6 +41,9 @@ func runShape(t *testing.T, s shape, at supervisor.Placement, cfg supervisor.Con
 	if s.Policy == "letters" {
 		s.Letters = filepath.Join(t.TempDir(), "letters.jsonl")
 	}
+	if cfg.OnEvent == nil {
+		cfg.OnEvent = func(supervisor.Event) {} // what children print is not for everybody
+	}
 	if regions, ok := at.(supervisor.Regions); ok && s.Of == "map" {
 		at = regionAt("first", "first", regions[0].On)
 	}

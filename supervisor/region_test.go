@@ -14,8 +14,9 @@ import (
 var children *supervisor.Supervisor
 
 func TestMain(m *testing.M) {
+	misbehave()
 	children = supervisor.Main(slices.Concat(
-		[]stages.Blueprint{doubles, shapes},
+		[]stages.Blueprint{doubles, shapes, clumsies},
 		[]stages.Blueprint{batched, split, wild, streams},
 		[]stages.Blueprint{printers},
 		bulkPipelines(),

@@ -200,7 +200,10 @@ func (s *session) isEnded() bool {
 }
 
 // patience is how long a process may take to end: a little less than Stop waits for it.
-func (s *session) patience() time.Duration { return s.nodes.run.cfg.Grace * 9 / 10 }
+func (s *session) patience() time.Duration {
+	g := s.nodes.run.cfg.Grace
+	return g - min(g/4, 500*time.Millisecond)
+}
 
 // part tells the node that the session is over.
 func (s *session) part(l *link.Session) {
