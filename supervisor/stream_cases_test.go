@@ -68,7 +68,9 @@ func failsAt(d int, how func(v int) error) func(context.Context, int) (int, erro
 	}
 }
 
-func badly(v int) error { return fmt.Errorf("item: %w", errors.Join(errBad, &StreamError{v}, io.ErrUnexpectedEOF)) }
+func badly(v int) error {
+	return fmt.Errorf("item: %w", errors.Join(errBad, &StreamError{v}, io.ErrUnexpectedEOF))
+}
 
 func numbersFrom(n int, fails func(i int) error) func(context.Context, stages.Position) iter.Seq2[int, error] {
 	return func(_ context.Context, from stages.Position) iter.Seq2[int, error] {
