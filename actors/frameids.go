@@ -21,7 +21,7 @@ func (a *framer) identities(m *wire.Frame, f *framed) (finished int64) {
 	delivered, plain := int64(0), true
 	var span plan.IDs
 	b := &builder{a: a, m: m, f: f}
-	if a.s.spec.Far.Region.Parts {
+	if r := a.s.spec.Far.Region; r.Parts || r.Several {
 		b.begin()
 	}
 	for _, s := range m.Done {
@@ -53,7 +53,7 @@ func (a *framer) identities(m *wire.Frame, f *framed) (finished int64) {
 	if !b.parts && (!plain || named != delivered) {
 		b.count()
 	}
-	b.ordered = a.s.spec.Far.Region.Ordered && !b.parts
+	b.ordered = a.s.spec.Far.Region.Ordered && !a.s.spec.Far.Region.Parts
 	b.build()
 	finished -= b.counted
 	if b.parts {
@@ -102,6 +102,15 @@ func (b *builder) count() {
 		done[at].Add(s.From, s.To)
 	}
 	b.share, b.used = map[inputOf]*plan.Family{}, map[inputOf]int{}
+	for _, s := range b.m.Done { // what went to a sink
+		for i := s.From; i < s.To && plan.Fate(s.Fate) == plan.Delivered; i++ {
+			if refs[inputOf{EpochOf{s.Source, s.Epoch}, i}] == 0 {
+				var one plan.IDs
+				one.Source(s.Source, s.Epoch, i, 1)
+				b.a.tally.Settle(&one, 0, 1, plan.Delivered)
+			}
+		}
+	}
 	for k, n := range refs {
 		open := !done[k.EpochOf].Has(k.index)
 		if n == 1 && !partly[k] && !open {

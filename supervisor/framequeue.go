@@ -67,9 +67,17 @@ type frameQueue struct {
 	wait map[actors.EpochOf]*plan.Spans // inputs of outputs in it
 	of   map[inputAt][]*waiting         // nil: no input is in several of them
 	all  bool                           // nothing is waited for any more
+	// turns says that what comes of different inputs on different ways is in an order, too: nothing leaves ahead of its place.
+	turns bool
+	upto  int // of the list, that leaves together then
 }
 
-func (q *frameQueue) init(several bool) {
+// mostTogether is how many outputs wait, where there are turns, for others of the same inputs. Beyond that they leave without them:
+// those come a second time if the process dies in between.
+const mostTogether = 8192
+
+func (q *frameQueue) init(several, turns bool) {
+	q.turns = turns
 	if q.wait = map[actors.EpochOf]*plan.Spans{}; several {
 		q.of = map[inputAt][]*waiting{}
 	}
@@ -120,6 +128,7 @@ func (q *frameQueue) pop() {
 func (q *frameQueue) popFront() {
 	w := q.front()
 	q.forget(w, int64(len(w.outs)))
+	q.upto = max(q.upto-1, 0)
 	q.pop()
 }
 
@@ -172,8 +181,11 @@ func (q *frameQueue) remove(at actors.EpochOf, index, n, step int64) {
 // between them.
 func (q *frameQueue) closure(f *frames) ([]*waiting, bool) {
 	w := q.front()
-	if q.of == nil {
+	switch {
+	case q.of == nil || q.all:
 		return []*waiting{w}, true
+	case q.turns:
+		return []*waiting{w}, q.upto > 0 || q.inTurns(f)
 	}
 	set := []*waiting{w}
 	for k := 0; k < len(set); k++ {
@@ -195,11 +207,47 @@ func (q *frameQueue) closure(f *frames) ([]*waiting, bool) {
 			return nil, false
 		}
 	}
+	place := func(w *waiting) int { return slices.Index(q.list, w) }
+	slices.SortFunc(set, func(a, b *waiting) int { return place(a) - place(b) })
 	for _, o := range set[1:] {
 		o.gone = true
 		q.forget(o, int64(len(o.outs)))
 	}
 	return set, true
+}
+
+// inTurns finds how much of the queue may leave in its order: outputs of which all inputs are in no other output behind them.
+func (q *frameQueue) inTurns(f *frames) bool {
+	last := map[*waiting]int{}
+	for i, w := range q.list {
+		last[w] = i
+	}
+	most, n := 0, 0
+	for i, w := range q.list {
+		if w.ends {
+			if most <= i {
+				break
+			}
+			continue
+		}
+		if f.complete(w) < len(w.outs) {
+			return false
+		}
+		for _, r := range w.roots {
+			for k := range r.N {
+				all := q.of[inputAt{actors.EpochOf{Source: r.Source, Epoch: r.Epoch}, r.Index + k*r.Step}]
+				if len(all) > 0 {
+					most = max(most, last[all[len(all)-1]])
+				}
+			}
+		}
+		n += len(w.outs)
+		if most <= i || n >= mostTogether {
+			q.upto = i + 1
+			return true
+		}
+	}
+	return false
 }
 
 // together returns how much of the queue may leave: of outputs that were made together, all or none.

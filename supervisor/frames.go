@@ -75,7 +75,7 @@ func newFrames(t *tenancy) *frames {
 		epochs: map[actors.EpochOf]*progress{}, payload: map[letterKey][][]byte{}, groups: map[any]*siblings{}, last: map[actors.EpochOf]*plan.Spans{},
 		behind: map[actors.EpochOf]*plan.Spans{},
 	}
-	f.queue.init(t.region.Several && !t.region.Parts)
+	f.queue.init(t.region.Several && !t.region.Parts, t.region.Turns)
 	return f
 }
 
@@ -152,6 +152,13 @@ func (f *frames) finish() {
 	f.units = nil
 	f.queue.all = true
 	f.flush()
+}
+
+// close sends what has been told behind the last output, when nothing is told any more.
+func (f *frames) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.flush()
 	f.closed = true
 	if f.timer != nil {
 		f.timer.Stop()
@@ -188,7 +195,11 @@ func (f *frames) add(c plan.Chunk) {
 	}
 	f.busy = true
 	f.mu.Unlock()
-	f.t.actors.Outlet().DoneBut(c, c.Len(), refused) // ended is called in here
+	fate := plan.Delivered
+	if r := f.t.region; r.Several || r.Parts {
+		fate = plan.Filtered // what comes of its outputs is not known here: delivered is only what a sink has got
+	}
+	f.t.actors.Outlet().DoneBut(c, c.Len(), refused, fate) // ended is called in here
 	f.mu.Lock()
 	f.busy = false
 	f.flush()

@@ -242,6 +242,9 @@ func (t *tenancy) send(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
+	if t.frames != nil {
+		t.frames.close()
+	}
 	if causes := t.untold(); len(causes) > 0 {
 		t.peer.Send(&wire.Abort{Error: stages.EncodeError(t.graph, errors.Join(causes...))})
 		return

@@ -28,8 +28,7 @@ var batched = stages.Define("batched", func(g *stages.Graph, cfg span) stages.St
 })
 
 // childrenOf returns the processes of which this one is the parent.
-func childrenOf(t *testing.T, pid int) (all []int) {
-	t.Helper()
+func childrenOf(pid int) (all []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, f := range stats {
 		b, err := os.ReadFile(f)
@@ -60,7 +59,7 @@ func TestWhatAKilledChildHadComesOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got = append(got, b...); len(got) > (kills+1)*n/40 {
-			for _, pid := range childrenOf(t, os.Getpid()) {
+			for _, pid := range childrenOf(os.Getpid()) {
 				syscall.Kill(pid, syscall.SIGKILL)
 				kills++
 			}

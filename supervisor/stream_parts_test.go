@@ -73,7 +73,7 @@ func TestAnInputThatIsInSeveralBatchesComesOnceWhateverDies(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got = append(got, b...); len(got) > (kills+1)*n/10 {
-					for _, pid := range childrenOf(t, os.Getpid()) {
+					for _, pid := range childrenOf(os.Getpid()) {
 						syscall.Kill(pid, syscall.SIGKILL)
 						kills++
 					}

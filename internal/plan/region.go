@@ -30,6 +30,8 @@ type Region struct {
 	Holds bool
 	// Several says that something in it makes several of one item.
 	Several bool
+	// Turns says that what comes of different items on different ways may be in an order that is promised.
+	Turns bool
 	// Epochs says that the epochs that come out are those of its sources.
 	Epochs bool
 	// Cannot says why the region cannot be elsewhere at all; "" if it can.
@@ -171,8 +173,10 @@ func (g *Graph) classify(r *Region) {
 		s := g.Stages[i]
 		r.Several = r.Several || s.makesSeveral()
 		r.Holds = r.Holds || s.Holds
+		r.Turns = r.Turns || s.Mix != nil && len(s.In) > 1 && s.Mix.How != Arrival
 		r.Epochs = r.Epochs && (s.Mix == nil || s.Mix.EpochItems == 0)
 	}
+	r.Turns = r.Turns || r.Holds
 	if !r.Keyed {
 		g.classifyParts(r)
 	}
