@@ -21,7 +21,7 @@ func (a *framer) identities(m *wire.Frame, f *framed) (finished int64) {
 	delivered, plain := int64(0), true
 	var span plan.IDs
 	b := &builder{a: a, m: m, f: f}
-	if a.s.spec.Far.Region.Parts {
+	if r := a.s.spec.Far.Region; r.Parts || r.Several {
 		b.begin()
 	}
 	for _, s := range m.Done {
@@ -53,7 +53,9 @@ func (a *framer) identities(m *wire.Frame, f *framed) (finished int64) {
 	if !b.parts && (!plain || named != delivered) {
 		b.count()
 	}
+	b.ordered = a.s.spec.Far.Region.Ordered && !a.s.spec.Far.Region.Parts
 	b.build()
+	finished -= b.counted
 	if b.parts {
 		for _, s := range m.Done {
 			finished += b.finish(s)
@@ -65,15 +67,18 @@ func (a *framer) identities(m *wire.Frame, f *framed) (finished int64) {
 
 // A builder makes the parts of a frame.
 type builder struct {
-	a     *framer
-	m     *wire.Frame
-	f     *framed
-	part  plan.Chunk
-	ends  int                      // of epochs that stand in the parts
-	parts bool                     // inputs leave by parts: all of them are families
-	ended []endedInput             // of those: what is done
-	share map[inputOf]*plan.Family // of items that several outputs are made of, or that have failed besides; nil: there are none
-	used  map[inputOf]int          // members of those that are in outputs
+	a       *framer
+	m       *wire.Frame
+	f       *framed
+	part    plan.Chunk
+	ends    int                      // of epochs that stand in the parts
+	ordered bool                     // failures have their places between outputs
+	counted int64                    // items of the sources that the steps count
+	here    int64                    // and of those the ones in part
+	parts   bool                     // inputs leave by parts: all of them are families
+	ended   []endedInput             // of those: what is done
+	share   map[inputOf]*plan.Family // of items that several outputs are made of, or that have failed besides; nil: there are none
+	used    map[inputOf]int          // members of those that are in outputs
 }
 
 // count finds the items that are in several outputs, or have failed in part.
@@ -88,9 +93,27 @@ func (b *builder) count() {
 			}
 		}
 	}
+	done := map[EpochOf]*plan.Spans{}
+	for _, s := range b.m.Done {
+		at := EpochOf{s.Source, s.Epoch}
+		if done[at] == nil {
+			done[at] = &plan.Spans{}
+		}
+		done[at].Add(s.From, s.To)
+	}
 	b.share, b.used = map[inputOf]*plan.Family{}, map[inputOf]int{}
+	for _, s := range b.m.Done { // what went to a sink
+		for i := s.From; i < s.To && plan.Fate(s.Fate) == plan.Delivered; i++ {
+			if refs[inputOf{EpochOf{s.Source, s.Epoch}, i}] == 0 {
+				var one plan.IDs
+				one.Source(s.Source, s.Epoch, i, 1)
+				b.a.tally.Settle(&one, 0, 1, plan.Delivered)
+			}
+		}
+	}
 	for k, n := range refs {
-		if n == 1 && !partly[k] {
+		open := !done[k.EpochOf].Has(k.index)
+		if n == 1 && !partly[k] && !open {
 			continue
 		}
 		var one plan.IDs
@@ -99,6 +122,9 @@ func (b *builder) count() {
 		if partly[k] {
 			fam.Grow(1)
 			b.f.partly = append(b.f.partly, fam)
+		}
+		if open { // the region has failed before it was over: it never will be
+			fam.Grow(1)
 		}
 		b.share[k] = fam
 	}
@@ -127,6 +153,7 @@ func (b *builder) build() {
 	}
 	b.end(len(outs))
 	b.flush()
+	b.fails()
 }
 
 // end puts the ends of epochs that stand behind the first n outputs.
@@ -152,13 +179,42 @@ func (b *builder) at(epoch int) {
 
 func (b *builder) flush() {
 	if b.part != nil {
-		b.f.parts = append(b.f.parts, b.part)
-		b.part = nil
+		b.f.steps = append(b.f.steps, step{part: b.part, finished: b.here})
+		b.part, b.here = nil, 0
 	}
+}
+
+// before puts the failures of items that come before an output in their places.
+func (b *builder) before(members []wire.Member) {
+	if len(b.f.faults) == 0 || !b.ordered || len(members) == 0 {
+		return
+	}
+	last := members[len(members)-1]
+	n := 0
+	for _, k := range b.f.faults {
+		switch at := last.Index + last.N - 1; {
+		case k.id.Source != last.Source || k.id.Epoch > last.Epoch || k.id.Epoch == last.Epoch && k.id.Index >= at:
+			b.f.faults[n] = k
+			n++
+		default:
+			b.flush()
+			b.f.steps = append(b.f.steps, step{fault: k})
+		}
+	}
+	b.f.faults = b.f.faults[:n]
+}
+
+// fails puts the failures that have no place between outputs behind them.
+func (b *builder) fails() {
+	for _, k := range b.f.faults {
+		b.f.steps = append(b.f.steps, step{fault: k})
+	}
+	b.f.faults = nil
 }
 
 // group adds outputs that were made of the same items.
 func (b *builder) group(outs []wire.FrameOutput) {
+	b.before(outs[0].Members)
 	b.at(outs[0].Epoch)
 	var paths []string
 	for i := range outs {
@@ -171,6 +227,8 @@ func (b *builder) group(outs []wire.FrameOutput) {
 	ids := &b.part.Head().IDs
 	if first := outs[0].Members; !b.parts && len(first) == 1 && first[0].N == 1 && len(paths) == 1 && paths[0] == "" && b.share == nil {
 		b.a.sources(ids, EpochOf{first[0].Source, first[0].Epoch}, first[0].Index, 1)
+		b.counted++
+		b.here++
 		return
 	}
 	parents := b.parents(outs[0].Members)
@@ -186,6 +244,10 @@ func (b *builder) group(outs []wire.FrameOutput) {
 		return
 	}
 	fam := plan.NewForeign(&parents, paths)
+	if len(paths) < len(outs) {
+		fam.Grow(1)
+		b.f.partly = append(b.f.partly, fam)
+	}
 	ids.Members(fam, 0, len(paths))
 }
 
@@ -222,7 +284,7 @@ func (b *builder) refused(first, o *wire.FrameOutput, err error) {
 		k := first.Members[0]
 		id.Source, id.Epoch, id.Index = k.Source, k.Epoch, k.Index
 	}
-	b.f.faults = append(b.f.faults, fault{
-		spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(b.a.s.run.graph, b.a.named(id)), Attempts: 1, Err: err},
+	b.f.faults = append(b.f.faults, &fault{
+		id: id, spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(b.a.s.run.graph, b.a.named(id)), Attempts: 1, Err: err},
 	})
 }

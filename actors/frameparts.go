@@ -13,9 +13,9 @@ import (
 
 // An endedInput is one that is done, and what has become of the rest of it.
 type endedInput struct {
-	in     inputOf
-	of     *plan.Family
-	failed bool
+	in   inputOf
+	of   *plan.Family
+	fate plan.Fate
 }
 
 // begin says that inputs leave by parts, and notes the parts that have failed.
@@ -31,6 +31,7 @@ func (b *builder) begin() {
 
 // family returns that of an input: a new one if nothing of it has come, for an input that comes out whole if whole says so.
 func (b *builder) family(in inputOf, whole bool) *plan.Family {
+	whole = whole || !b.a.s.spec.Far.Region.Parts
 	fam := b.a.live[in]
 	if fam == nil {
 		var one plan.IDs
@@ -48,7 +49,7 @@ func (b *builder) family(in inputOf, whole bool) *plan.Family {
 func (b *builder) finish(s wire.Span) (finished int64) {
 	for i := s.From; i < s.To; i++ {
 		in := inputOf{EpochOf{s.Source, s.Epoch}, i}
-		b.ended = append(b.ended, endedInput{in, b.family(in, false), plan.Fate(s.Fate)&plan.Failed != 0})
+		b.ended = append(b.ended, endedInput{in, b.family(in, false), plan.Fate(s.Fate)})
 		if plan.Fate(s.Fate)&plan.Failed == 0 {
 			finished++
 		}
@@ -81,10 +82,10 @@ func lastNumber(path string) int {
 func (b *builder) over() {
 	for _, e := range b.ended {
 		delete(b.a.live, e.in)
-		if e.failed {
+		if e.fate&plan.Failed != 0 {
 			b.f.partly = append(b.f.partly, e.of) // behind its failures
 		} else {
-			e.of.Settle(&b.a.tally, plan.Filtered)
+			e.of.Settle(&b.a.tally, e.fate) // delivered: to a sink
 		}
 	}
 }

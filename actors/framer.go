@@ -37,25 +37,37 @@ type framer struct {
 	stop     map[int]Position // where the sources end, when they are drained
 	draining bool
 	skipped  int    // the last epoch that is to be skipped; -1: none
-	frames   uint64 // with outputs that have left
+	taken    uint64 // frames with outputs of this session
+	waiting  uint64 // frames with outputs that have not left, of any session
 	sent     uint64 // what the last Limit said
 }
 
 // A framed is a frame that was accepted.
 type framed struct {
 	quiet
-	parts   []plan.Chunk
-	outputs bool
-	faults  []fault
-	failed  plan.IDs       // items of the sources that have failed, and of which nothing has come
-	partly  []*plan.Family // of those of which something has
+	steps    []step
+	outputs  bool
+	faults   []*fault       // that have no place in the steps yet
+	failed   plan.IDs       // items of the sources that have failed, and of which nothing has come
+	partly   []*plan.Family // of those of which something has
+	finished int64          // items of the sources that have not failed, but for those that the steps count
+	abort    error          // why the run fails behind it
+}
+
+// A step is a part of a frame's outputs, or a failure that lies between two of them.
+type step struct {
+	part     plan.Chunk
+	finished int64 // items of the sources
+	fault    *fault
 }
 
 func (*framed) control() {}
 
 func (f *framed) free() {
-	for _, c := range f.parts {
-		c.Free()
+	for _, s := range f.steps {
+		if s.part != nil {
+			s.part.Free()
+		}
 	}
 }
 
@@ -103,7 +115,7 @@ func (a *framer) Receive(c actor.Context) {
 			a.session.Send(&wire.End{Last: a.fed.count})
 		}
 	case *frameGone:
-		a.frames++
+		a.waiting--
 		a.limit()
 	case *drain:
 		if a.draining = true; a.ready {
@@ -160,6 +172,11 @@ func (a *framer) open(life int) {
 // furthest is how far the sources are known to have come.
 func (a *framer) furthest() map[int]Position {
 	all := map[int]Position{}
+	for _, i := range a.s.spec.Far.Region.Stages {
+		if a.s.run.spec(i).Feed != nil {
+			all[i] = Position{Epoch: a.epochs} // one of which nothing is known yields nothing
+		}
+	}
 	for at, n := range a.yielded {
 		if p := all[at.Source]; at.Epoch >= p.Epoch {
 			all[at.Source] = Position{at.Epoch, n}
@@ -178,7 +195,7 @@ func (a *framer) leave() {
 func (a *framer) hear(what any) {
 	switch m := what.(type) {
 	case *wire.Ready:
-		a.ready, a.sent = true, 0
+		a.ready, a.sent, a.taken = true, 0, 0
 		a.tell(&copyReady{})
 		if a.draining && a.stop == nil {
 			a.session.Send(&wire.Drain{})
@@ -186,7 +203,6 @@ func (a *framer) hear(what any) {
 		if a.skipped >= 0 {
 			a.session.Send(&wire.Skip{Epoch: a.skipped})
 		}
-		a.frames = 0
 		a.limit()
 		if a.fed != nil {
 			a.sendAll()
@@ -204,7 +220,13 @@ func (a *framer) hear(what any) {
 		a.leave()
 		a.tell(&copyEnded{})
 	case *wire.Abort:
-		a.tell(&copyFailed{err: stages.DecodeError(a.s.run.graph, m.Error)})
+		err := stages.DecodeError(a.s.run.graph, m.Error)
+		if err == nil {
+			err = errors.New("the node has failed without saying why")
+		}
+		a.shut = true
+		a.leave()
+		a.tell(&framed{abort: err})
 	case *Lost:
 		a.leave()
 		a.tell(&copyLost{why: m})
@@ -213,7 +235,8 @@ func (a *framer) hear(what any) {
 
 // limit lets the node send more frames, counted from the beginning of the session.
 func (a *framer) limit() {
-	if n := a.frames + framesAhead; a.ready && (n-a.sent)*2 >= framesAhead {
+	n := a.taken + framesAhead
+	if n -= min(n, a.waiting); a.ready && n > a.sent && (n-a.sent)*2 >= framesAhead {
 		a.sent = n
 		a.session.Send(&wire.Limit{Frames: n})
 	}
@@ -240,11 +263,12 @@ func (a *framer) accept(m *wire.Frame) error {
 			a.s.run.elsewhere.Add(more)
 		}
 	}
-	n := a.identities(m, f)
-	a.part(m)
-	for _, i := range a.s.spec.Far.Region.Stages {
-		a.s.run.stats[i].finished.Add(n)
+	if f.outputs {
+		a.taken++
+		a.waiting++
 	}
+	f.finished += a.identities(m, f)
+	a.part(m)
 	if a.fed != nil {
 		a.over(m)
 	}
@@ -262,8 +286,13 @@ func (a *framer) accept(m *wire.Frame) error {
 		a.epochs += len(m.Epochs)
 		a.partial.DropEpochs(a.epochs)
 		for at := range a.done {
-			if at.Epoch < a.epochs {
+			if at.Epoch < a.epochs && a.s.spec.Far.Region.Epochs {
 				delete(a.done, at)
+			}
+		}
+		for at := range a.yielded {
+			if _, more := a.yielded[EpochOf{at.Source, at.Epoch + 1}]; at.Epoch < a.epochs && more {
+				delete(a.yielded, at)
 			}
 		}
 	}
@@ -330,7 +359,7 @@ func (a *framer) check(m *wire.Frame) error {
 }
 
 // faultsOf are the failures of a frame.
-func (a *framer) faultsOf(m *wire.Frame) (all []fault) {
+func (a *framer) faultsOf(m *wire.Frame) (all []*fault) {
 	g := a.s.run.graph
 	for k := range m.Failed {
 		w := &m.Failed[k]
@@ -343,8 +372,8 @@ func (a *framer) faultsOf(m *wire.Frame) (all []fault) {
 			err = errors.New("an error without a text")
 		}
 		id := plan.ID{Source: w.Identity.Source, Epoch: w.Identity.Epoch, Index: w.Identity.Index, Path: w.Identity.Path}
-		all = append(all, fault{
-			spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(g, a.named(id)), Attempts: w.Attempts, Err: err},
+		all = append(all, &fault{
+			id: id, spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(g, a.named(id)), Attempts: w.Attempts, Err: err},
 			fatal: w.Fatal, hung: w.Hung, letter: w.Letter.Bytes, lettered: w.Lettered && spec.Policy.Letters != nil,
 		})
 	}

@@ -132,10 +132,19 @@ func (o *Outlet) stopped() bool {
 
 // Done says that n items of c have been handed to the consumer, and gives the chunk back. Items that have not are in
 // flight for good. It may be called by any goroutine.
-func (o *Outlet) Done(c plan.Chunk, n int) {
+func (o *Outlet) Done(c plan.Chunk, n int) { o.DoneBut(c, n, nil, plan.Delivered) }
+
+// DoneBut is Done where some of the items, in order, have failed at the consumer. The others have that fate.
+func (o *Outlet) DoneBut(c plan.Chunk, n int, failed []int, fate plan.Fate) {
 	o.doneMu.Lock()
 	defer o.doneMu.Unlock()
-	o.tally.Settle(&c.Head().IDs, 0, n, plan.Delivered)
+	from := 0
+	for _, i := range failed {
+		o.tally.Settle(&c.Head().IDs, from, i, fate)
+		o.tally.Settle(&c.Head().IDs, i, i+1, plan.Failed)
+		from = i + 1
+	}
+	o.tally.Settle(&c.Head().IDs, from, n, fate)
 	o.run.settle(&o.tally)
 	o.run.outputs.Add(int64(n))
 	o.win.weigh(c.Bytes(), c.Len())

@@ -34,6 +34,9 @@ func (s *source) before(n int) int {
 	if s.stop == nil || s.epoch < s.stop.Epoch {
 		return n
 	}
+	if s.epoch > s.stop.Epoch {
+		return 0
+	}
 	return int(max(min(int64(n), s.stop.Index-s.index), 0))
 }
 

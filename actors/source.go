@@ -209,6 +209,8 @@ func (s *source) failed(err error, fatal bool) {
 	item := &stages.ItemError{Stage: s.spec.Name, Item: s.position(), Attempts: 1, Err: err}
 	at := s.index
 	if s.index++; s.isDone(at) {
+		s.told()
+		s.atStop()
 		return
 	}
 	if s.spec.Policy.Letters != nil {
@@ -245,6 +247,7 @@ func (s *source) failedForGood(item *stages.ItemError, letter bool) {
 		if s.run.cfg.FailsHere && s.spec.Policy.Strict() {
 			s.fail(item)
 		}
+		s.atStop()
 		return
 	}
 	s.run.itemFailed()

@@ -94,8 +94,6 @@ func (s *streamer) Receive(c actor.Context) {
 		s.lost(m)
 	case *copyEnded:
 		s.ended = true
-	case *copyFailed:
-		s.fail(nil, m.err)
 	case *letterRequest:
 		s.handedOver(m)
 	case *retry:
@@ -163,10 +161,7 @@ func (s *streamer) pull() {
 		case s.queue.len() > 0:
 			s.current = *s.queue.front()
 			s.queue.pop()
-			for _, c := range s.current.parts {
-				s.outbox.push(out{chunk: c})
-			}
-			s.current.parts = nil
+			s.next()
 		case s.ended:
 			s.finish()
 			return
@@ -176,19 +171,39 @@ func (s *streamer) pull() {
 	}
 }
 
-// judge decides what becomes of the items that have failed in the frame at hand, the outputs of which have left.
+// next hands on what comes before the next failure of the frame at hand.
+func (s *streamer) next() {
+	f := s.current
+	for len(f.steps) > 0 && f.steps[0].fault == nil {
+		s.outbox.push(out{chunk: f.steps[0].part})
+		s.finished(f.steps[0].finished)
+		f.steps = f.steps[1:]
+	}
+}
+
+// finished counts items of the sources as finished at every stage of the region.
+func (s *streamer) finished(n int64) {
+	for _, i := range s.spec.Far.Region.Stages {
+		s.run.stats[i].finished.Add(n)
+	}
+}
+
+// judge decides what becomes of the item that has failed next in the frame at hand, what comes before has left.
 func (s *streamer) judge() {
 	f := s.current
-	if f.outputs {
-		f.outputs = false
-		s.cx.Send(s.framer, &frameGone{})
-	}
-	if len(f.faults) == 0 {
+	if len(f.steps) == 0 {
+		if f.outputs {
+			s.cx.Send(s.framer, &frameGone{})
+		}
 		f.settleFailed(s.run)
+		s.finished(f.finished)
 		s.current = nil
+		if f.abort != nil {
+			s.fail(nil, f.abort)
+		}
 		return
 	}
-	k := f.faults[0]
+	k := f.steps[0].fault
 	if k.lettered && !k.fatal {
 		s.waiting = true
 		s.cx.Send(s.run.letterActors[k.spec.Index], &letterRequest{from: s.cx.Self(), item: k.item, payload: k.letter, far: true})
@@ -197,9 +212,9 @@ func (s *streamer) judge() {
 	s.failedForGood(k, false)
 }
 
-func (s *streamer) failedForGood(k fault, letter bool) {
+func (s *streamer) failedForGood(k *fault, letter bool) {
 	f := s.current
-	f.faults = f.faults[1:]
+	f.steps = f.steps[1:]
 	s.run.lastFailed.Store(k.item)
 	err := s.run.failedForGood(k.spec, k.item, letter, false)
 	if k.fatal {
@@ -208,7 +223,9 @@ func (s *streamer) failedForGood(k fault, letter bool) {
 	if err != nil {
 		f.settleFailed(s.run)
 		s.fail(k.spec, err)
+		return
 	}
+	s.next()
 }
 
 // handedOver is told by the letter actor that it has written a letter, or could not.
@@ -221,7 +238,7 @@ func (s *streamer) handedOver(m *letterRequest) {
 		s.fail(s.spec, undelivered(m))
 		return
 	}
-	s.failedForGood(s.current.faults[0], true)
+	s.failedForGood(s.current.steps[0].fault, true)
 }
 
 // lost notes that a session is over, and says when there is another.

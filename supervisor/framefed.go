@@ -16,8 +16,8 @@ type fedItem struct {
 	lent     payload.Ref // it lies in shared memory
 }
 
-// take hands the inputs of a message to the region, and the ends of epochs among them.
-func (f *frames) take(m *wire.Task) {
+// inputs hands the inputs of a message to the region, and the ends of epochs among them.
+func (f *frames) inputs(m *wire.Task) {
 	at := 0
 	for _, e := range m.Ends {
 		f.put(m.Items[at:e.After], true)
@@ -57,7 +57,7 @@ func (f *frames) put(items []wire.Item, last bool) {
 // refuse notes an input that cannot be decoded.
 func (f *frames) refuse(source int, it *wire.Item, err error) {
 	f.mu.Lock()
-	f.failed = append(f.failed, failure{actors.EpochOf{Source: source}, int64(it.ID), wire.Failure{
+	f.failed = append(f.failed, failure{of: actors.EpochOf{Source: source}, at: int64(it.ID), rec: wire.Failure{
 		Stage: f.t.region.From, Attempts: 1, Error: stages.EncodeError(f.t.graph, err),
 		Identity: wire.Identity{Source: source, Index: int64(it.ID)},
 	}})
@@ -77,6 +77,16 @@ func (f *frames) leave(e plan.End) {
 			delete(f.fed, id)
 		}
 	}
+}
+
+// first reports whether no input before id is alive. It is called with mu held.
+func (f *frames) first(id int64) bool {
+	for k := range f.fed {
+		if int64(k) < id {
+			return false
+		}
+	}
+	return true
 }
 
 // rename gives items the names that they have in the run.

@@ -29,7 +29,8 @@ type frameKeeper struct{ f *frames }
 func (k frameKeeper) Write(_ context.Context, l stages.Letter) error {
 	k.f.mu.Lock()
 	defer k.f.mu.Unlock()
-	k.f.payload[letterKey{l.Stage, l.Item}] = slices.Clone(l.Payload)
+	key := letterKey{l.Stage, l.Item} // of both branches of a Tee, it may be
+	k.f.payload[key] = append(k.f.payload[key], slices.Clone(l.Payload))
 	return nil
 }
 

@@ -220,7 +220,7 @@ func (t *tenancy) receive() {
 			if t.gather != nil {
 				t.gather.take(m)
 			} else {
-				t.frames.take(m)
+				t.frames.inputs(m)
 			}
 		case *wire.Release:
 			if t.shared.free(m.Blocks) != nil {
@@ -257,6 +257,9 @@ func (t *tenancy) send(ctx context.Context) {
 	case <-t.ended: // so that everything has been told
 	case <-ctx.Done():
 		return
+	}
+	if t.frames != nil {
+		t.frames.close()
 	}
 	if causes := t.untold(); len(causes) > 0 {
 		t.peer.Send(&wire.Abort{Error: stages.EncodeError(t.graph, errors.Join(causes...))})

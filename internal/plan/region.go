@@ -27,6 +27,14 @@ type Region struct {
 	// Parts says that an item of a source may be in several outputs that do not leave together: something makes several of
 	// it, and an aggregate follows.
 	Parts bool
+	// Holds says that something in it holds items back.
+	Holds bool
+	// Several says that something in it makes several of one item.
+	Several bool
+	// Turns says that what comes of different items on different ways may be in an order that is promised.
+	Turns bool
+	// Epochs says that the epochs that come out are those of its sources.
+	Epochs bool
 	// Cannot says why the region cannot be elsewhere at all; "" if it can.
 	Cannot string
 }
@@ -161,9 +169,23 @@ func (g *Graph) classify(r *Region) {
 			r.Ordered = false
 		}
 	}
+	r.Epochs = true
+	for _, i := range r.Stages {
+		s := g.Stages[i]
+		r.Several = r.Several || s.makesSeveral()
+		r.Holds = r.Holds || s.Holds
+		r.Turns = r.Turns || s.Mix != nil && len(s.In) > 1 && s.Mix.How != Arrival
+		r.Epochs = r.Epochs && (s.Mix == nil || s.Mix.EpochItems == 0)
+	}
+	r.Turns = r.Turns || r.Holds
 	if !r.Keyed {
 		g.classifyParts(r)
 	}
+}
+
+// makesSeveral reports whether a stage may make several of one item.
+func (s *Stage) makesSeveral() bool {
+	return s.Feed == nil && s.Mix == nil && !s.Holds && (s.MaxOutputs != 1 && s.Outs == 1 || s.Fork != nil && s.Fork.Several)
 }
 
 // classifyParts says what an item of a source may become in a region that is not keyed.
@@ -199,7 +221,7 @@ func (g *Graph) classifyParts(r *Region) {
 		if r.Parts && held[i] && !s.Policy.Strict() {
 			r.Cannot = fmt.Sprintf("%q may skip what was made of parts of several items", s.Name)
 		}
-		if s.Feed == nil && s.Mix == nil && (s.MaxOutputs != 1 && s.Outs == 1 || s.Fork != nil && s.Fork.Several) {
+		if s.makesSeveral() {
 			if s.Fork != nil {
 				forked[i] = s.Name
 			} else {

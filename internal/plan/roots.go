@@ -30,6 +30,11 @@ func (r Run) Roots(all []Root) []Root {
 	return all
 }
 
+// Plain returns the item of a source that the item of r, a run of one, is all of, and whether it is that.
+func (r Run) Plain() (Root, bool) {
+	return Root{int(r.src), int(r.epoch), int64(r.index), int64(r.n), 1}, r.fam == nil
+}
+
 // Sibling reports whether two items, runs of one, were made together: of the same items, as one result.
 func (r Run) Sibling(o Run) bool {
 	return r.fam != nil && r.fam == o.fam && r.fam.split() == nil && (r.fam.special == nil || r.fam.special.name == nil)

@@ -1,6 +1,9 @@
 package plan
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // A Spans is a set of indices: spans in order, apart from each other. The zero value is empty.
 type Spans struct{ list []Span }
@@ -36,6 +39,9 @@ func (s *Spans) Add(from, to int64) {
 
 // Has reports whether i is in the set.
 func (s *Spans) Has(i int64) bool {
+	if s == nil {
+		return false
+	}
 	k, found := slices.BinarySearchFunc(s.list, i, func(a Span, i int64) int {
 		switch {
 		case a.To <= i:
@@ -54,4 +60,64 @@ func (s *Spans) First() int64 {
 		return s.list[0].To
 	}
 	return 0
+}
+
+// Remove takes [from, to) out.
+func (s *Spans) Remove(from, to int64) {
+	if from >= to {
+		return
+	}
+	i := s.find(from)
+	if i < len(s.list) && s.list[i].From < from {
+		if end := s.list[i].To; end > to { // a hole
+			s.list[i].To = from
+			s.list = slices.Insert(s.list, i+1, Span{to, end})
+			return
+		}
+		s.list[i].To = from
+		i++
+	}
+	k := i
+	for k < len(s.list) && s.list[k].To <= to {
+		k++
+	}
+	if k < len(s.list) && s.list[k].From < to {
+		s.list[k].From = to
+	}
+	s.list = slices.Delete(s.list, i, k)
+}
+
+// find returns the place of the first span that ends behind i.
+func (s *Spans) find(i int64) int {
+	k, _ := slices.BinarySearchFunc(s.list, i, func(a Span, i int64) int {
+		if a.To <= i {
+			return -1
+		}
+		return 1
+	})
+	return k
+}
+
+// From returns how many of the n indices from i on are in the set, without a gap.
+func (s *Spans) From(i, n int64) int64 {
+	k := s.find(i)
+	if k == len(s.list) || s.list[k].From > i {
+		return 0
+	}
+	return min(n, s.list[k].To-i)
+}
+
+// Border returns the next place behind i where the set begins or ends; MaxInt64 if there is none. It may be asked of nil.
+func (s *Spans) Border(i int64) int64 {
+	if s == nil {
+		return math.MaxInt64
+	}
+	k := s.find(i)
+	switch {
+	case k == len(s.list):
+		return math.MaxInt64
+	case s.list[k].From > i:
+		return s.list[k].From
+	}
+	return s.list[k].To
 }
