@@ -38,7 +38,7 @@ func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out],
 	if err != nil {
 		return nil, errors.Join(err, validatePlacement(at))
 	}
-	regions, config, err := placeElsewhere(s.core, p, at)
+	regions, config, err := placeElsewhere(ctx, s.core, p, at)
 	if err != nil {
 		return nil, err
 	}

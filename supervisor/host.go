@@ -37,6 +37,7 @@ type peer interface {
 	Accept(*wire.Ready) error
 	Refuse(*wire.Refuse) error
 	CloseSend()
+	Done() <-chan struct{}
 }
 
 func newHost(defs []stages.Blueprint) *host {
@@ -62,8 +63,12 @@ func (h *host) serve(ctx context.Context, p peer, open *wire.Open) {
 		p.Refuse(refusal)
 		return
 	}
-	s := newTenancy(h, p, open, g, r)
-	s.run(ctx)
+	h.tenant(ctx, p, open, g, r)
+}
+
+// tenant is a session that is not refused. It returns why it has ended, if it was not as it should.
+func (h *host) tenant(ctx context.Context, p peer, open *wire.Open, g *plan.Graph, r *plan.Region) error {
+	return newTenancy(h, p, open, g, r).run(ctx)
 }
 
 // find builds the graph that open asks for, or says why not.
@@ -129,8 +134,8 @@ func newTenancy(h *host, p peer, open *wire.Open, g *plan.Graph, r *plan.Region)
 	return t
 }
 
-// run runs the region until the coordinator ends it, or is gone.
-func (t *tenancy) run(ctx context.Context) {
+// run runs the region until the coordinator ends it, or is gone. It returns why, if that was not as it should.
+func (t *tenancy) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t.actors = t.host.actors().Start(ctx, t.inside, actors.Config{
@@ -140,7 +145,7 @@ func (t *tenancy) run(ctx context.Context) {
 	err := t.peer.Accept(&wire.Ready{Version: wire.Version, Build: buildID(), Fingerprint: t.open.Fingerprint, Boot: t.host.boot})
 	if err != nil {
 		t.stop()
-		return
+		return err
 	}
 	sent := make(chan struct{})
 	// Owner: the tenancy. Ends when the region's last item has been sent, or its actors are stopped. run waits for it.
@@ -148,10 +153,22 @@ func (t *tenancy) run(ctx context.Context) {
 		defer close(sent)
 		t.send(ctx)
 	}()
-	t.receive()
+	heard := make(chan error, 1)
+	// Owner: the tenancy. Ends with the session: at the latest when run has returned, which ends it. Nobody waits.
+	go func() { heard <- t.receive(ctx) }()
+	select {
+	case err = <-heard:
+	case <-ctx.Done():
+		select {
+		case <-t.peer.Done(): // it is lost
+			err = <-heard
+		default: // the node is to stop
+		}
+	}
 	cancel()
 	t.stop()
 	<-sent
+	return err
 }
 
 // stop ends the actors, and waits for them, for the grace.
@@ -165,20 +182,31 @@ func (t *tenancy) stop() {
 	}
 }
 
-// receive handles what the coordinator says, until it says no more.
-func (t *tenancy) receive() {
-	for {
+// receive handles what the coordinator says, until it says no more. It returns an error if the coordinator is gone, or breaks a
+// rule.
+func (t *tenancy) receive(ctx context.Context) error {
+	for ended := false; ; {
 		m, err := t.peer.Recv()
+		if err == io.EOF {
+			return nil
+		}
 		if err != nil {
-			return
+			return err
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err := t.misplaced(m, ended); err != nil {
+			return err
 		}
 		switch m := m.(type) {
 		case *wire.Task:
 			t.gather.take(m)
 		case *wire.End:
+			ended = true
 			t.actors.EndInput()
 		case *wire.Cancel:
-			return
+			return nil
 		}
 	}
 }

@@ -18,6 +18,7 @@ type nodes struct {
 	config []byte
 	print  [32]byte
 	at     map[*plan.Region]Placement // of one copy
+	reach  map[*plan.Region]*reach    // of remote ones
 
 	ctx    context.Context // of everything below; ends when the run's part in other processes is to end
 	cancel context.CancelFunc
@@ -26,6 +27,7 @@ type nodes struct {
 	open   int                      // guarded by mu: sessions that have not ended
 	closed bool                     // guarded by mu: no more are begun
 	stats  map[statsKey][]nodeStage // guarded by mu: what each life of each copy told last
+	begun  map[copyKey]*begun       // guarded by mu: sessions that wait for the next life of a copy
 }
 
 // statsKey is one life of a copy.
@@ -35,7 +37,9 @@ type statsKey struct {
 }
 
 func newNodes(r *run, config []byte, print [32]byte) *nodes {
-	n := &nodes{run: r, config: config, print: print, at: map[*plan.Region]Placement{}, stats: map[statsKey][]nodeStage{}}
+	n := &nodes{run: r, config: config, print: print, at: map[*plan.Region]Placement{}, stats: map[statsKey][]nodeStage{},
+		reach: map[*plan.Region]*reach{}, begun: map[copyKey]*begun{},
+	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	return n
 }
@@ -75,6 +79,7 @@ func (n *nodes) close() {
 	n.closed = true
 	last := n.open == 0
 	n.mu.Unlock()
+	n.closeBegun()
 	if last {
 		n.run.leave(partNodes)
 	}

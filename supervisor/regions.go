@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,6 +15,8 @@ type placed struct {
 	region *plan.Region
 	at     Placement // of each copy: Subprocess or Remote
 	copies int
+	pooled bool   // as many copies were asked for
+	reach  *reach // of remote ones; set at last
 }
 
 // placeGraph finds the regions that a placement names, and refuses what cannot be: all faults, joined. There are none if
@@ -26,7 +29,7 @@ func placeGraph(g *plan.Graph, at Placement) (all []placed, err error) {
 	add := func(r *plan.Region, on Placement) {
 		p := placed{region: r, at: on, copies: 1}
 		if pool, ok := on.(Pool); ok {
-			p.at, p.copies = pool.Of, pool.Size
+			p.at, p.copies, p.pooled = pool.Of, pool.Size, true
 		}
 		if _, here := p.at.(InProcess); here {
 			return
@@ -118,7 +121,7 @@ func overlap(a, b *plan.Region) int {
 }
 
 // placeElsewhere finds what of p is to be in other processes, and its configuration, which those need.
-func placeElsewhere[Out any](c *core, p stages.Pipeline[Out], at Placement) (all []placed, config []byte, err error) {
+func placeElsewhere[Out any](ctx context.Context, c *core, p stages.Pipeline[Out], at Placement) (all []placed, config []byte, err error) {
 	g := p.Plan()
 	if all, err = placeGraph(g, at); len(all) == 0 && err == nil {
 		return nil, nil, nil
@@ -126,8 +129,30 @@ func placeElsewhere[Out any](c *core, p stages.Pipeline[Out], at Placement) (all
 	if err = errors.Join(err, c.checkMain(all, g.Name)); err != nil {
 		return nil, nil, err
 	}
+	for i := range all {
+		if err := all[i].find(ctx, c, g); err != nil {
+			return nil, nil, err
+		}
+	}
 	config, err = p.EncodeConfig()
 	return all, config, err
+}
+
+// find finds the nodes of a remote region. A name that stands for several addresses makes a pool of them, where the region may
+// be one.
+func (p *placed) find(ctx context.Context, c *core, g *plan.Graph) (err error) {
+	at, remote := p.at.(Remote)
+	if !remote {
+		return nil
+	}
+	if p.reach, err = c.newReach(ctx, at); err != nil {
+		return err
+	}
+	pool := *p
+	if pool.copies = p.reach.addrs.size(); !p.pooled && pool.refused(g) == "" {
+		p.copies = pool.copies
+	}
+	return nil
 }
 
 // placeRegions returns the graph of what stays here, and the nodes of what does not.
@@ -137,7 +162,7 @@ func (r *run) placeRegions(all []placed, config []byte) (*plan.Graph, *nodes) {
 	var copies []int
 	for _, p := range all {
 		regions, copies = append(regions, p.region), append(copies, p.copies)
-		n.at[p.region] = p.at
+		n.at[p.region], n.reach[p.region] = p.at, p.reach
 	}
 	g := r.graph.Outside(regions, copies)
 	for _, p := range regions {

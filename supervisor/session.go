@@ -26,6 +26,7 @@ type session struct {
 
 	mu    sync.Mutex
 	link  *link.Session // guarded by mu; nil before it is ready
+	addr  string        // of a remote node, once it is known; owned by live
 	ended bool          // guarded by mu: the node has said that it is through
 }
 
@@ -67,8 +68,9 @@ type body interface {
 	// end lets the process go, or lets go of it, and waits until it is gone: at most for a while, after which it is killed.
 	// It returns how it has ended, if that says something.
 	end(patience time.Duration) error
-	// blames reports whether the end of the session may be the fault of what the process was at.
-	blames() bool
+	// blames reports whether the end of the session, why, may be the fault of what the process was at. It may take a while to
+	// find that out.
+	blames(why error) bool
 	close()
 }
 
@@ -81,7 +83,7 @@ func (s *session) live() {
 	}
 	defer b.close()
 	defer conn.Close()
-	l, ready, err := conn.Open(s.ctx, s.nodes.opening(s))
+	l, ready, err := s.open(b, conn)
 	if err != nil {
 		exit := b.end(0)
 		s.fail(errors.Join(err, exit), false)
@@ -103,7 +105,16 @@ func (s *session) live() {
 	if exit != nil {
 		err = exit
 	}
-	s.fail(err, b.blames())
+	s.fail(err, b.blames(err))
+}
+
+// open begins the session with the process.
+func (s *session) open(b body, conn *link.Conn) (*link.Session, *wire.Ready, error) {
+	message := func() *wire.Open { return s.nodes.opening(s) }
+	if remote, ok := b.(*remoteBody); ok {
+		return remote.open(s.ctx, message)
+	}
+	return conn.Open(s.ctx, message())
 }
 
 func (s *session) isEnded() bool {
@@ -128,11 +139,8 @@ func (s *session) fail(err error, blames bool) {
 	if s.ctx.Err() != nil {
 		return
 	}
-	refused, final := errors.AsType[*link.RefusedError](err)
-	if final {
-		err = refused
-	}
-	s.told(&actors.Lost{Err: &NodeError{Region: s.nodes.run.graph.RegionName(s.region), Copy: s.copy, Err: err}, Final: final, Blames: blames})
+	err, final := linkError(err)
+	s.told(&actors.Lost{Err: &NodeError{Region: s.nodes.run.graph.RegionName(s.region), Copy: s.copy, Addr: s.addr, Err: err}, Final: final, Blames: blames})
 }
 
 // hear hands on what the node says, until it says no more.
@@ -141,7 +149,7 @@ func (s *session) hear(l *link.Session) error {
 		m, err := l.Recv()
 		if err != nil {
 			if err == io.EOF {
-				err = io.ErrUnexpectedEOF
+				err = errLeft
 			}
 			return err
 		}
