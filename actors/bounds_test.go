@@ -75,6 +75,8 @@ func TestAWindowNeverGrantsMoreThanIsDescribed(t *testing.T) {
 // noFeed is a source without items.
 type noFeed struct{}
 
+func (noFeed) Start(int, int64) {}
+
 func (noFeed) Bind(*plan.Gate)             {}
 func (noFeed) Run(context.Context)         {}
 func (noFeed) Take(uint64, int) plan.Chunk { return nil }

@@ -81,7 +81,8 @@ func (a *copyActor) open(life int) {
 	a.life = life
 	far := a.s.spec.Far
 	run, self := a.s.run, a.self
-	a.session = run.cfg.Nodes.Start(far.Region, a.i, life, a.s.copyWindow().Most(), func(what any) {
+	o := wire.Open{Incarnation: life, Window: a.s.copyWindow().Most()}
+	a.session = run.cfg.Nodes.Start(far.Region, a.i, o, func(what any) {
 		run.send(self, &told{life: life, what: what})
 	})
 }

@@ -122,6 +122,11 @@ func (s *stage) failedForGood(p *piece, item *stages.ItemError, letter bool) {
 		told(Fault{s.spec, p.lot.chunk.Head().IDs.At(p.from), item, p.Fatal, p.hung, letter})
 		s.settle(p, plan.Failed)
 		s.run.countFailed(s.spec, item, letter, p.replays > 0)
+		if s.run.cfg.FailsHere && (p.Fatal || s.spec.Policy.Strict()) {
+			s.run.fail(s.spec, item)
+			s.doomAt(p)
+			return
+		}
 		s.pass(p)
 		return
 	}

@@ -126,7 +126,7 @@ func (s *stage) dispatchFar() {
 		if suspects >= 0 && !s.isolating() {
 			w := s.idleCopy()
 			if w < 0 {
-				s.endIfNobodyIsLeft()
+				s.endFarIfNobodyIsLeft()
 				return
 			}
 			s.far.room = 1
@@ -141,7 +141,7 @@ func (s *stage) dispatchFar() {
 		}
 		w := s.roomiest()
 		if w < 0 {
-			s.endIfNobodyIsLeft()
+			s.endFarIfNobodyIsLeft()
 			return
 		}
 		if k >= 0 {
@@ -322,10 +322,21 @@ func (s *stage) loseRegion(err error) {
 	}
 	s.gaveUp = true
 	s.run.fail(s.spec, err)
+	s.endFarIfNobodyIsLeft()
+}
+
+// endFarIfNobodyIsLeft is endIfNobodyIsLeft, also where nothing was handed out yet.
+func (s *stage) endFarIfNobodyIsLeft() {
 	s.endIfNobodyIsLeft()
-	if s.head == nil && s.waiting == 0 && !s.aborted {
-		s.abort()
+	if !s.gaveUp || s.head != nil || s.aborted {
+		return
 	}
+	for i := range s.workers {
+		if s.workers[i].opened {
+			return
+		}
+	}
+	s.abort()
 }
 
 // endCopies tells the copies that nothing comes any more, and reports whether all of them have ended.

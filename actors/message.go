@@ -16,6 +16,11 @@ type (
 		quiet
 		edge *edge // by which it came
 	}
+	// drain says to a stage that stands for a region with sources that these are to end here.
+	drain struct {
+		quiet
+		failed bool // the run has
+	}
 	// skip says to a merge with epochs of its own to end one.
 	skip struct {
 		quiet
@@ -61,6 +66,7 @@ func (quiet) IgnoreDeadLetterLogging() {}
 
 func (*cancel) control() {}
 func (*skip) control()   {}
+func (*drain) control()  {}
 func (*late) control()   {}
 func (*rung) control()   {}
 func (*renew) control()  {}

@@ -10,7 +10,8 @@ type Nodes interface {
 	// Start begins a session with a copy of a region, and returns at once. What comes of it is told by one goroutine at a time:
 	// first *wire.Ready, then what the node says, at last one *Lost or, if the session was ended, one *wire.End. Nothing
 	// comes behind that. told does not block.
-	Start(r *plan.Region, copy, incarnation, window int, told func(any)) Session
+	// open says of the first message what the stage knows of it.
+	Start(r *plan.Region, copy int, open wire.Open, told func(any)) Session
 }
 
 // A Session is one life of a copy of a region. Its methods do not block.

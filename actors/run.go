@@ -15,45 +15,6 @@ import (
 	"github.com/weirflow/weir/stages"
 )
 
-// A Config says what a run is called, and who is told of it. Its functions are called in the actors' goroutines and must
-// not block.
-type Config struct {
-	ID      string      // names the run in goroutine profiles, under LabelRun; "" is a name of its own
-	OnEvent func(Event) // nil: nobody
-	OnEnd   func()      // when every goroutine has ended, but for the one that calls it; nil: nobody
-
-	Failures  Budget        // of the whole run
-	Probation int64         // items that are let through before a fraction of failures is judged
-	Grace     time.Duration // how long a function may ignore that its Timeout is over
-	Letters   []Letters     // for the stages whose policy has a sink
-
-	Nodes  Nodes // where the graph's regions live; nil if it has none
-	Poison int   // deaths of a process that an item may cause before it has failed; at least 1
-
-	// Of a region's graph, where that runs.
-
-	OnEnds func([]plan.End) // is told when nothing of an item of a source is alive any more; nil: nobody
-	// OnFailed is told of an item that has failed for good, before OnEnds hears of its end. nil: failures are judged here.
-	OnFailed func(Fault)
-}
-
-// A Fault is an item of a region that has failed for good.
-type Fault struct {
-	Stage  *plan.Stage
-	Root   plan.ID // as the region's graph names it
-	Err    *stages.ItemError
-	Fatal  bool // no policy may skip it
-	Hung   bool // its function does not return
-	Letter bool // it has been handed to the sink of its stage
-}
-
-// watch has a tally tell OnEnds.
-func (r *Run) watch(t *plan.Tally) {
-	if r.cfg.OnEnds != nil {
-		t.Watch()
-	}
-}
-
 // A Run is a graph that runs.
 type Run struct {
 	sys    *actor.ActorSystem
@@ -70,6 +31,8 @@ type Run struct {
 
 	account      plan.Account
 	outputs      atomic.Int64
+	elsewhere    atomic.Int64 // items that sources in other processes have yielded
+	streamers    []int        // stages that stand for regions with sources
 	streams      atomic.Int64 // ends of the graph that have not been reached: the outlet's, and the sinks
 	stats        []*stageStats
 	intake       *intake // of a region's graph: takes what comes from elsewhere
@@ -119,6 +82,8 @@ func (s *System) Start(ctx context.Context, g *plan.Graph, cfg Config) *Run {
 		r.stats = append(r.stats, &stageStats{})
 		switch {
 		case sp.Absent:
+		case sp.Far != nil && len(sp.In) == 0:
+			r.streamers = append(r.streamers, i)
 		case sp.Feed != nil:
 			t := newTap(r, i)
 			t.mixed = true // until a way out is found
@@ -210,6 +175,9 @@ func (r *Run) fail(s *plan.Stage, err error) {
 	for _, t := range r.taps { // branches that have nothing to do with it end, too
 		t.fail()
 	}
+	for _, i := range r.streamers {
+		r.send(r.pidOf(i), &drain{failed: true})
+	}
 }
 
 // streamEnded is called at each end of the graph. The last one ends the run.
@@ -237,6 +205,9 @@ func (r *Run) Drain() {
 	for _, t := range r.taps {
 		t.drain()
 	}
+	for _, i := range r.streamers {
+		r.send(r.pidOf(i), &drain{})
+	}
 }
 
 // SkipEpoch tells the sources to end epoch n here and go on to the next one.
@@ -245,6 +216,9 @@ func (r *Run) SkipEpoch(n int) {
 		if !t.mixed {
 			t.gate.Skip(n)
 		}
+	}
+	for _, i := range r.streamers {
+		r.send(r.pidOf(i), &skip{epoch: n})
 	}
 	for _, m := range r.ownEpochs() {
 		r.send(m.self, &skip{epoch: n})
@@ -306,6 +280,8 @@ func (a *root) spawn(c actor.Context) {
 			make = func(box *mailbox) actor.Actor { return newSource(r, sp, box, t, outs[0]) }
 		case sp.Mix != nil:
 			make = func(box *mailbox) actor.Actor { return newMixer(r, sp, box, a.edges, outs[0]) }
+		case sp.Far != nil && len(sp.In) == 0:
+			make = func(box *mailbox) actor.Actor { return newStreamer(r, sp, box, outs[0]) }
 		case sp.Intake:
 			r.intake = newIntake(r, sp, outs[0])
 			make = func(box *mailbox) actor.Actor { r.intake.box = box; return r.intake }

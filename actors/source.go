@@ -63,6 +63,9 @@ type source struct {
 	handingOver bool  // a letter is under way
 	failure     error // the iterator has died for good
 
+	done map[EpochOf]*plan.Spans // in another process: it is not yielded again
+	stop *Position               // where the source ends; nil: nowhere
+
 	worker soloWorker    // the iterator
 	diedAt int64         // where it died last
 	dead   bool          // it is to be replaced
@@ -78,6 +81,7 @@ func newSource(r *Run, s *plan.Stage, box *mailbox, t *tap, out outbox) *source 
 	a.feed = s.Feed()
 	a.win = newWindow(s.RingWindow(), r.clock)
 	a.feed.Bind(t.gate)
+	a.resume(r.cfg.Resume)
 	t.gate.Limit(a.win.granted)
 	return a
 }
@@ -128,7 +132,7 @@ func (s *source) pull() {
 			return
 		}
 		if s.ending {
-			if s.failure == nil && !s.run.within(s.spec, true) {
+			if s.failure == nil && s.run.cfg.OnFailed == nil && !s.run.within(s.spec, true) {
 				s.fail(s.stats.overBudget(s.spec.Name))
 			}
 			s.over = true
@@ -156,12 +160,15 @@ func (s *source) pull() {
 }
 
 func (s *source) takeItems(n int) {
+	n = s.before(n)
 	c := s.feed.Take(s.head, n)
 	h := c.Head()
 	h.Epoch = s.epoch
 	h.IDs.Source(s.spec.Index, s.epoch, s.index, n)
+	c = s.notDone(c)
 	s.head += uint64(n)
 	s.index += int64(n)
+	s.told()
 	s.stats.in.Add(int64(n))
 	s.stats.finished.Add(int64(n))
 	s.win.weigh(c.Bytes(), n)
@@ -169,6 +176,7 @@ func (s *source) takeItems(n int) {
 		s.tap.gate.Limit(limit)
 	}
 	s.outbox.push(out{chunk: c})
+	s.atStop()
 }
 
 // mark handles what happened between two items.
@@ -183,6 +191,7 @@ func (s *source) mark(m *plan.Mark) {
 		return
 	}
 	if m.Epoch {
+		s.told()
 		c := s.spec.Pool.Get(0)
 		c.Head().Epoch, c.Head().Last = s.epoch, true
 		s.outbox.push(out{chunk: c})
@@ -198,7 +207,10 @@ func (s *source) failed(err error, fatal bool) {
 		return
 	}
 	item := &stages.ItemError{Stage: s.spec.Name, Item: s.position(), Attempts: 1, Err: err}
-	s.index++
+	at := s.index
+	if s.index++; s.isDone(at) {
+		return
+	}
 	if s.spec.Policy.Letters != nil {
 		s.handingOver = true
 		s.outbox.cx.Send(s.run.letterActors[s.spec.Index], &letterRequest{from: s.outbox.cx.Self(), item: item})
@@ -224,6 +236,17 @@ func (s *source) handedOver(m *letterRequest) {
 func (s *source) failedForGood(item *stages.ItemError, letter bool) {
 	s.run.lastFailed.Store(item)
 	s.run.account.Lose(1)
+	if told := s.run.cfg.OnFailed; told != nil {
+		root := plan.ID{Source: s.spec.Index, Epoch: s.epoch, Index: item.Item.Index}
+		told(Fault{Stage: s.spec, Root: root, Err: item, Letter: letter})
+		s.run.countFailed(s.spec, item, letter, false)
+		s.told()
+		s.run.cfg.OnEnds([]plan.End{{Source: root.Source, Epoch: root.Epoch, Index: root.Index, N: 1, Step: 1, Fate: plan.Failed}})
+		if s.run.cfg.FailsHere && s.spec.Policy.Strict() {
+			s.fail(item)
+		}
+		return
+	}
 	s.run.itemFailed()
 	if err := s.run.failedForGood(s.spec, item, letter, false); err != nil {
 		s.fail(err)

@@ -45,7 +45,7 @@ func (r *Run) dropped(c plan.Chunk, from int) {
 
 // yielded returns how many items the sources have yielded.
 func (r *Run) yielded() int64 {
-	n := r.account.Lost()
+	n := r.account.Lost() + r.elsewhere.Load()
 	for _, t := range r.taps {
 		n += int64(t.gate.Tail())
 	}

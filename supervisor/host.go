@@ -122,15 +122,20 @@ type tenancy struct {
 	region *plan.Region
 	inside *plan.Graph
 	actors *actors.Run
-	gather *gather
+	gather *gather       // of a keyed region
+	frames *frames       // of one with sources
 	ended  chan struct{} // closed when every goroutine of the actors has ended
 	stats  statsTeller
 }
 
 func newTenancy(h *host, p peer, open *wire.Open, g *plan.Graph, r *plan.Region) *tenancy {
 	t := &tenancy{host: h, peer: p, open: open, graph: g, region: r, inside: g.Inside(r), ended: make(chan struct{})}
-	t.gather = newGather(t)
-	t.inside.Rename = t.gather.rename
+	if r.Keyed {
+		t.gather = newGather(t)
+		t.inside.Rename = t.gather.rename
+	} else {
+		t.frames = newFrames(t)
+	}
 	return t
 }
 
@@ -138,24 +143,29 @@ func newTenancy(h *host, p peer, open *wire.Open, g *plan.Graph, r *plan.Region)
 func (t *tenancy) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	t.actors = t.host.actors().Start(ctx, t.inside, actors.Config{
-		ID: t.open.Run, OnEvent: t.observe, OnEnd: func() { close(t.ended) },
-		Grace: t.open.Grace, Letters: t.gather.letters(), OnEnds: t.gather.over, OnFailed: t.gather.failed, Poison: 1,
-	})
 	err := t.peer.Accept(&wire.Ready{Version: wire.Version, Build: buildID(), Fingerprint: t.open.Fingerprint, Boot: t.host.boot})
 	if err != nil {
-		t.stop()
+		close(t.ended)
 		return err
 	}
+	cfg := actors.Config{ID: t.open.Run, OnEvent: t.observe, OnEnd: func() { close(t.ended) }, Grace: t.open.Grace, Poison: 1}
+	if t.frames != nil {
+		t.frames.config(&cfg)
+	} else {
+		cfg.Letters, cfg.OnEnds, cfg.OnFailed = t.gather.letters(), t.gather.over, t.gather.failed
+	}
+	t.actors = t.host.actors().Start(ctx, t.inside, cfg)
 	sent := make(chan struct{})
 	// Owner: the tenancy. Ends when the region's last item has been sent, or its actors are stopped. run waits for it.
 	go func() {
 		defer close(sent)
-		t.send(ctx)
+		if panicked := guard(func() error { t.send(ctx); return nil }); panicked != nil {
+			cancel()
+		}
 	}()
 	heard := make(chan error, 1)
 	// Owner: the tenancy. Ends with the session: at the latest when run has returned, which ends it. Nobody waits.
-	go func() { heard <- t.receive(ctx) }()
+	go func() { heard <- guard(func() error { return t.receive(ctx) }) }()
 	select {
 	case err = <-heard:
 	case <-ctx.Done():
@@ -207,13 +217,17 @@ func (t *tenancy) receive(ctx context.Context) error {
 			t.actors.EndInput()
 		case *wire.Cancel:
 			return nil
+		case *wire.Limit, *wire.Drain, *wire.Skip:
+			if t.frames != nil {
+				t.frames.hear(m)
+			}
 		}
 	}
 }
 
 // send sends what comes out of the region, and at last how it has ended.
 func (t *tenancy) send(ctx context.Context) {
-	for {
+	for t.frames == nil {
 		c, err := t.actors.Outlet().Next(ctx)
 		if err == io.EOF {
 			break
@@ -223,16 +237,29 @@ func (t *tenancy) send(ctx context.Context) {
 		}
 		t.gather.add(c)
 	}
+	if t.frames != nil && t.frames.send(ctx) != nil {
+		return
+	}
 	select {
 	case <-t.ended: // so that everything has been told
 	case <-ctx.Done():
 		return
 	}
-	if causes := t.actors.Causes(); len(causes) > 0 {
+	if causes := t.untold(); len(causes) > 0 {
 		t.peer.Send(&wire.Abort{Error: stages.EncodeError(t.graph, errors.Join(causes...))})
 		return
 	}
 	t.tellStats()
 	t.peer.Send(&wire.End{})
 	t.peer.CloseSend()
+}
+
+// untold returns why the region's run has failed, but for items of which the failure was sent.
+func (t *tenancy) untold() (causes []error) {
+	for _, err := range t.actors.Causes() {
+		if _, item := err.(*stages.ItemError); !item || t.frames == nil {
+			causes = append(causes, err)
+		}
+	}
+	return causes
 }

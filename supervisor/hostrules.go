@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
 )
 
@@ -15,6 +16,17 @@ type strayError struct{ reason string }
 func (e *strayError) Error() string { return "it breaks a rule of the link: " + e.reason }
 
 func stray(format string, args ...any) error { return &strayError{fmt.Sprintf(format, args...)} }
+
+// guard makes a panic of f an error: no message may end the process of a node.
+func guard(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			value, stack := plan.Panicked(r)
+			err = fmt.Errorf("panic: %s\n%s", value, stack)
+		}
+	}()
+	return f()
+}
 
 // misplaced says what is wrong with a message of the coordinator, when it comes.
 func (t *tenancy) misplaced(m wire.Message, ended bool) error {

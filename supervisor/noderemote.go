@@ -134,8 +134,9 @@ func (b *remoteBody) close() {}
 // can have died of its work: another one answers now, or nobody listens. A link that breaks charges nobody, nor does a node
 // that takes its leave or does not keep the rules.
 func (b *remoteBody) blames(why error) bool {
-	_, rule := errors.AsType[*link.ProtocolError](why)
-	if rule || errors.Is(why, errLeft) {
+	_, nonsense := errors.AsType[*link.ProtocolError](why)
+	_, strayed := errors.AsType[*strayError](why)
+	if nonsense || strayed || errors.Is(why, errLeft) {
 		return false
 	}
 	if errors.Is(why, link.ErrSilent) {

@@ -45,8 +45,8 @@ func newNodes(r *run, config []byte, print [32]byte) *nodes {
 }
 
 // Start implements actors.Nodes.
-func (n *nodes) Start(r *plan.Region, copy, incarnation, window int, told func(any)) actors.Session {
-	s := &session{nodes: n, region: r, copy: copy, life: incarnation, window: window, told: told}
+func (n *nodes) Start(r *plan.Region, copy int, open wire.Open, told func(any)) actors.Session {
+	s := &session{nodes: n, region: r, copy: copy, life: open.Incarnation, first: open, told: told}
 	s.ctx, s.cancel = context.WithCancel(n.ctx)
 	n.mu.Lock()
 	n.open++
@@ -136,14 +136,13 @@ func mode(r *plan.Region) wire.Mode {
 // open is the first message of a session.
 func (n *nodes) opening(s *session) *wire.Open {
 	g := n.run.graph
-	o := &wire.Open{
-		Versions: []uint32{wire.Version}, Run: string(n.run.id), Pipeline: g.Name, Copy: s.copy, Incarnation: s.life,
-		Build: buildID(), Fingerprint: n.print, Config: n.config, Mode: mode(s.region), Window: s.window, Grace: n.run.cfg.Grace,
-	}
+	o := s.first
+	o.Versions, o.Run, o.Pipeline, o.Copy = []uint32{wire.Version}, string(n.run.id), g.Name, s.copy
+	o.Build, o.Fingerprint, o.Config, o.Mode, o.Grace = buildID(), n.print, n.config, mode(s.region), n.run.cfg.Grace
 	if s.region.In.Stage != plan.None || len(s.region.Stages) < len(g.Stages) {
 		o.From, o.To = g.Stages[s.region.From].Name, g.Stages[s.region.To].Name
 	}
-	return o
+	return &o
 }
 
 // name is what a copy of a region is called, for people.

@@ -13,7 +13,7 @@ import (
 var children *supervisor.Supervisor
 
 func TestMain(m *testing.M) {
-	children = supervisor.Main(doubles)
+	children = supervisor.Main(doubles, batched)
 	os.Exit(m.Run())
 }
 
@@ -32,6 +32,7 @@ func TestARegionInAChildGivesWhatItWouldHere(t *testing.T) {
 	}{
 		{"one stage", supervisor.Regions{{From: "double", On: supervisor.Subprocess{}}}},
 		{"two stages", supervisor.Regions{{From: "double", To: "halve", On: supervisor.Subprocess{}}}},
+		{"all of it", supervisor.Subprocess{}},
 		{"a pool", supervisor.Regions{{From: "double", To: "halve", On: supervisor.Pool{Size: 2, Of: supervisor.Subprocess{}}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

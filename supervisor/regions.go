@@ -78,6 +78,9 @@ func stageNames(g *plan.Graph) (names []string) {
 // refused says why the region cannot be where it is to be; "" if it can.
 func (p *placed) refused(g *plan.Graph) string {
 	name := g.RegionName(p.region)
+	if p.region.Cannot != "" {
+		return fmt.Sprintf("region %q: %s", name, p.region.Cannot)
+	}
 	if p.copies > 1 && !p.region.Keyed {
 		return fmt.Sprintf("region %q cannot be in %d copies: %s", name, p.copies, p.region.Why)
 	}

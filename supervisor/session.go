@@ -19,7 +19,7 @@ type session struct {
 	nodes      *nodes
 	region     *plan.Region
 	copy, life int
-	window     int
+	first      wire.Open // what the stage says of it
 	told       func(any)
 	ctx        context.Context // ends with Stop
 	cancel     context.CancelFunc
@@ -28,6 +28,8 @@ type session struct {
 	link  *link.Session // guarded by mu; nil before it is ready
 	addr  string        // of a remote node, once it is known; owned by live
 	ended bool          // guarded by mu: the node has said that it is through
+	last  bool          // guarded by mu: it was told that nothing comes any more
+	parts time.Time     // guarded by mu: when it was told that the session is over
 }
 
 // Pack implements actors.Session.
@@ -54,6 +56,9 @@ func (s *session) Unpack(c plan.Chunk, p wire.Payload) error {
 func (s *session) Send(m wire.Message) {
 	s.mu.Lock()
 	l := s.link
+	if _, end := m.(*wire.End); end {
+		s.last = true
+	}
 	s.mu.Unlock()
 	if l != nil {
 		l.Send(m)
@@ -123,8 +128,16 @@ func (s *session) isEnded() bool {
 	return s.ended
 }
 
-// patience is how long a process may take to end: a little less than Stop waits for it.
-func (s *session) patience() time.Duration { return s.nodes.run.cfg.Grace * 4 / 5 }
+// patience is for how much longer a process may take to end: until a little before Stop has waited for it long enough.
+func (s *session) patience() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.nodes.run.cfg.Grace * 4 / 5
+	if s.parts.IsZero() {
+		return all
+	}
+	return max(all-time.Since(s.parts), 0)
+}
 
 // part tells the node that the session is over.
 func (s *session) part(l *link.Session) {
@@ -132,6 +145,10 @@ func (s *session) part(l *link.Session) {
 		l.Send(&wire.Cancel{Reason: "stopped"})
 	}
 	l.CloseSend()
+	s.mu.Lock()
+	s.parts = time.Now()
+	s.mu.Unlock()
+	time.AfterFunc(s.patience(), l.Close) // from then on it is not listened to
 }
 
 // fail tells that the session is over, and why.
@@ -151,6 +168,9 @@ func (s *session) hear(l *link.Session) error {
 			if err == io.EOF {
 				err = errLeft
 			}
+			return err
+		}
+		if err := s.misplaced(m); err != nil {
 			return err
 		}
 		switch m := m.(type) {

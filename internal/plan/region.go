@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,6 +23,11 @@ type Region struct {
 	Ordered bool
 	// Why it is not Keyed, for people.
 	Why string
+	// Parts says that an item of a source may be in several outputs that do not leave together: something makes several of
+	// it, and an aggregate follows.
+	Parts bool
+	// Cannot says why the region cannot be elsewhere at all; "" if it can.
+	Cannot string
 }
 
 // None is no stage.
@@ -150,6 +156,46 @@ func (g *Graph) classify(r *Region) {
 		}
 		if s.Mix == nil && !s.Ordered {
 			r.Ordered = false
+		}
+	}
+	if !r.Keyed {
+		g.classifyParts(r)
+	}
+}
+
+// classifyParts says what an item of a source may become in a region that is not keyed.
+func (g *Graph) classifyParts(r *Region) {
+	if r.In.Stage != None {
+		r.Cannot = r.Why + ", and its region is fed from outside: take what feeds it along, up to the source, or leave it here"
+		return
+	}
+	several := make([]string, len(g.Stages)) // by stage: one before it, or itself, that makes several of one
+	held := make([]bool, len(g.Stages))      // an aggregate is before it
+	mixed := make([]string, len(g.Stages))   // one that makes several of what an aggregate has made
+	for _, i := range r.Stages {
+		s := g.Stages[i]
+		for _, p := range s.In {
+			several[i], mixed[i] = cmp.Or(several[i], several[p.Stage]), cmp.Or(mixed[i], mixed[p.Stage])
+			held[i] = held[i] || held[p.Stage]
+		}
+		if s.Holds {
+			switch {
+			case mixed[i] != "":
+				r.Cannot = fmt.Sprintf("%q holds back what %q makes of the outputs of another stage that holds items back: those must leave together", s.Name, mixed[i])
+			case several[i] != "":
+				r.Parts = true
+				if up := g.Stages[g.Named(several[i])]; up.Streaming || up.Fork != nil {
+					r.Cannot = fmt.Sprintf("%q holds items back behind %q, which hands on what it makes of one item by and by", s.Name, up.Name)
+				}
+			}
+			held[i] = true
+			continue
+		}
+		if s.Feed == nil && s.Mix == nil && (s.MaxOutputs != 1 && s.Outs == 1 || s.Fork != nil && s.Fork.Several) {
+			several[i] = s.Name
+			if held[i] {
+				mixed[i] = s.Name
+			}
 		}
 	}
 }

@@ -1,0 +1,210 @@
+package actors
+
+import (
+	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/wire"
+	"github.com/weirflow/weir/stages"
+)
+
+// The identities of what comes out of a region with sources of its own: what was made of which items of them.
+
+// An inputOf is one item of a source.
+type inputOf struct {
+	EpochOf
+	index int64
+}
+
+// identities decodes the outputs of a frame into its parts, and says in the account what was filtered. It returns how many items
+// are done and have not failed.
+func (a *framer) identities(m *wire.Frame, f *framed) (finished int64) {
+	f.faults = a.faultsOf(m)
+	delivered, plain := int64(0), true
+	var span plan.IDs
+	for _, s := range m.Done {
+		switch plan.Fate(s.Fate) {
+		case plan.Filtered:
+			span.Reset()
+			span.Source(s.Source, s.Epoch, s.From, int(s.To-s.From))
+			a.tally.Settle(&span, 0, span.Len(), plan.Filtered)
+		case plan.Delivered:
+			delivered += s.To - s.From
+		case plan.Failed:
+			f.failed.Source(s.Source, s.Epoch, s.From, int(s.To-s.From))
+			continue
+		default:
+			plain = false
+			continue
+		}
+		finished += s.To - s.From
+	}
+	named := int64(0)
+	for i := range m.Outputs {
+		for _, k := range m.Outputs[i].Members {
+			named += k.N
+		}
+	}
+	b := &builder{a: a, m: m, f: f}
+	if !plain || named != delivered {
+		b.count()
+	}
+	b.build()
+	return finished
+}
+
+// A builder makes the parts of a frame.
+type builder struct {
+	a     *framer
+	m     *wire.Frame
+	f     *framed
+	part  plan.Chunk
+	ends  int                      // of epochs that stand in the parts
+	share map[inputOf]*plan.Family // of items that several outputs are made of, or that have failed besides; nil: there are none
+	used  map[inputOf]int          // members of those that are in outputs
+}
+
+// count finds the items that are in several outputs, or have failed in part.
+func (b *builder) count() {
+	refs := map[inputOf]int{}
+	b.each(func(k inputOf) { refs[k]++ })
+	partly := map[inputOf]bool{}
+	for _, s := range b.m.Done {
+		if plan.Fate(s.Fate) == plan.Failed|plan.Delivered {
+			for i := s.From; i < s.To; i++ {
+				partly[inputOf{EpochOf{s.Source, s.Epoch}, i}] = true
+			}
+		}
+	}
+	b.share, b.used = map[inputOf]*plan.Family{}, map[inputOf]int{}
+	for k, n := range refs {
+		if n == 1 && !partly[k] {
+			continue
+		}
+		var one plan.IDs
+		one.Source(k.Source, k.Epoch, k.index, 1)
+		fam := plan.NewForeign(&one, make([]string, n))
+		if partly[k] {
+			fam.Grow(1)
+			b.f.partly = append(b.f.partly, fam)
+		}
+		b.share[k] = fam
+	}
+}
+
+func (b *builder) each(visit func(inputOf)) {
+	for i := range b.m.Outputs {
+		for _, k := range b.m.Outputs[i].Members {
+			for n := range k.N {
+				visit(inputOf{EpochOf{k.Source, k.Epoch}, k.Index + n})
+			}
+		}
+	}
+}
+
+func (b *builder) build() {
+	outs := b.m.Outputs
+	for i := 0; i < len(outs); {
+		n := 1 // with siblings
+		for i+n < len(outs) && outs[i+n].Sibling {
+			n++
+		}
+		b.end(i)
+		b.group(outs[i : i+n])
+		i += n
+	}
+	b.end(len(outs))
+	b.flush()
+}
+
+// end puts the ends of epochs that stand behind the first n outputs.
+func (b *builder) end(n int) {
+	for ; b.ends < len(b.m.Epochs) && b.m.Epochs[b.ends].After <= n; b.ends++ {
+		e := b.m.Epochs[b.ends].Epoch
+		b.at(e)
+		b.part.Head().Last = true
+		b.flush()
+	}
+}
+
+// at sees to a part of that epoch.
+func (b *builder) at(epoch int) {
+	if b.part != nil && b.part.Head().Epoch != epoch {
+		b.flush()
+	}
+	if b.part == nil {
+		b.part = b.a.s.spec.Pool.Get(len(b.m.Outputs))
+		b.part.Head().Epoch = epoch
+	}
+}
+
+func (b *builder) flush() {
+	if b.part != nil {
+		b.f.parts = append(b.f.parts, b.part)
+		b.part = nil
+	}
+}
+
+// group adds outputs that were made of the same items.
+func (b *builder) group(outs []wire.FrameOutput) {
+	b.at(outs[0].Epoch)
+	var paths []string
+	for i := range outs {
+		if err := b.a.session.Unpack(b.part, outs[i].Payload); err != nil {
+			b.refused(&outs[0], &outs[i], err)
+			continue
+		}
+		paths = append(paths, outs[i].Path)
+	}
+	ids := &b.part.Head().IDs
+	if first := outs[0].Members; len(first) == 1 && first[0].N == 1 && len(paths) == 1 && paths[0] == "" && b.share == nil {
+		ids.Source(first[0].Source, first[0].Epoch, first[0].Index, 1)
+		return
+	}
+	parents := b.parents(outs[0].Members)
+	switch {
+	case len(paths) == 0:
+		b.a.tally.Settle(&parents, 0, parents.Len(), plan.Failed)
+		return
+	case parents.Len() == 0: // made of nothing: it is nobody's
+		var at plan.IDs
+		at.Source(b.a.s.spec.Far.Region.From, outs[0].Epoch, 0, 1)
+		c := at.From(0)
+		ids.Merged(&b.a.tally, &parents, c.Peek(), len(paths))
+		return
+	}
+	fam := plan.NewForeign(&parents, paths)
+	ids.Members(fam, 0, len(paths))
+}
+
+// parents are the items that an output was made of.
+func (b *builder) parents(members []wire.Member) (p plan.IDs) {
+	for _, k := range members {
+		if b.share == nil {
+			p.Source(k.Source, k.Epoch, k.Index, int(k.N))
+			continue
+		}
+		for n := range k.N {
+			in := inputOf{EpochOf{k.Source, k.Epoch}, k.Index + n}
+			fam := b.share[in]
+			if fam == nil {
+				p.Source(k.Source, k.Epoch, in.index, 1)
+				continue
+			}
+			p.Members(fam, b.used[in], 1)
+			b.used[in]++
+		}
+	}
+	return p
+}
+
+// refused notes an output that cannot be decoded.
+func (b *builder) refused(first, o *wire.FrameOutput, err error) {
+	spec := b.a.s.spec.Far.Of
+	id := plan.ID{Source: b.a.s.spec.Far.Region.From, Path: o.Path}
+	if len(first.Members) > 0 {
+		k := first.Members[0]
+		id.Source, id.Epoch, id.Index = k.Source, k.Epoch, k.Index
+	}
+	b.f.faults = append(b.f.faults, fault{
+		spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(b.a.s.run.graph, id), Attempts: 1, Err: err},
+	})
+}

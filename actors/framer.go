@@ -1,0 +1,288 @@
+package actors
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/wire"
+	"github.com/weirflow/weir/stages"
+)
+
+// A framer is the worker of a streamer: it has the session, and decodes what comes, which is user code. What it has decoded is
+// accepted: it knows where the next session goes on.
+type framer struct {
+	s    *streamer // only what never changes
+	box  *mailbox
+	self *actor.PID
+	up   *actor.PID
+
+	session Session
+	life    int
+	ready   bool
+	over    bool
+	tally   plan.Tally
+
+	next     uint64                  // frame
+	epochs   int                     // ends that have come
+	done     map[EpochOf]*plan.Spans // what is done, of the epochs that are not over
+	yielded  map[EpochOf]int64
+	stop     map[int]Position // where the sources end, when they are drained
+	draining bool
+	skipped  int    // the last epoch that is to be skipped; -1: none
+	frames   uint64 // with outputs that have left
+	sent     uint64 // what the last Limit said
+}
+
+// A framed is a frame that was accepted.
+type framed struct {
+	quiet
+	parts   []plan.Chunk
+	outputs bool
+	faults  []fault
+	failed  plan.IDs       // items of the sources that have failed, and of which nothing has come
+	partly  []*plan.Family // of those of which something has
+}
+
+func (*framed) control() {}
+
+func (f *framed) free() {
+	for _, c := range f.parts {
+		c.Free()
+	}
+}
+
+// settleFailed says in the account what has failed.
+func (f *framed) settleFailed(r *Run) {
+	if f.failed.Len() == 0 && len(f.partly) == 0 {
+		return
+	}
+	var t plan.Tally
+	t.Settle(&f.failed, 0, f.failed.Len(), plan.Failed)
+	for _, p := range f.partly {
+		p.Settle(&t, plan.Failed)
+	}
+	f.failed.Reset()
+	f.partly = nil
+	r.settle(&t)
+}
+
+func newFramer(s *streamer, box *mailbox) *framer {
+	return &framer{
+		s: s, box: box, skipped: -1, done: map[EpochOf]*plan.Spans{}, yielded: map[EpochOf]int64{},
+	}
+}
+
+func (a *framer) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *told:
+		if m.life == a.life && !a.over {
+			a.hear(m.what)
+		}
+	case *openCopy:
+		a.open(m.life)
+	case *frameGone:
+		a.frames++
+		a.limit()
+	case *drain:
+		if a.draining = true; a.ready {
+			a.session.Send(&wire.Drain{})
+		}
+	case *skip:
+		if a.skipped = max(a.skipped, m.epoch); a.ready {
+			a.session.Send(&wire.Skip{Epoch: m.epoch})
+		}
+	case *endCopy:
+		a.over = true
+		a.leave()
+	case *actor.Started:
+		a.self, a.up = c.Self(), c.Parent()
+	case *actor.Stopping:
+		a.over = true
+		a.leave()
+	case *actor.Stopped:
+		a.box.close()
+	}
+}
+
+func (a *framer) tell(m any) { a.s.run.send(a.up, m) }
+
+// open begins a session where the one before has left off.
+func (a *framer) open(life int) {
+	if a.over {
+		return
+	}
+	a.life = life
+	run, self := a.s.run, a.self
+	o := wire.Open{Incarnation: life, Window: framesAhead, Next: a.next, Epochs: a.epochs}
+	for at, d := range a.done {
+		for _, s := range d.All() {
+			o.Done = append(o.Done, wire.Span{Source: at.Source, Epoch: at.Epoch, From: s.From, To: s.To})
+		}
+	}
+	slices.SortFunc(o.Done, func(a, b wire.Span) int {
+		return cmp.Or(a.Source-b.Source, a.Epoch-b.Epoch, cmp.Compare(a.From, b.From))
+	})
+	if a.draining && a.stop == nil && life > 1 {
+		a.stop = a.furthest()
+	}
+	for source, at := range a.stop {
+		o.Stop = append(o.Stop, wire.Position{Source: source, Epoch: at.Epoch, Index: at.Index})
+	}
+	slices.SortFunc(o.Stop, func(a, b wire.Position) int { return a.Source - b.Source })
+	a.session = run.cfg.Nodes.Start(a.s.spec.Far.Region, 0, o, func(what any) { run.send(self, &told{life: life, what: what}) })
+}
+
+// furthest is how far the sources are known to have come.
+func (a *framer) furthest() map[int]Position {
+	all := map[int]Position{}
+	for at, n := range a.yielded {
+		if p := all[at.Source]; at.Epoch >= p.Epoch {
+			all[at.Source] = Position{at.Epoch, n}
+		}
+	}
+	return all
+}
+
+func (a *framer) leave() {
+	if a.session != nil {
+		a.session.Stop()
+		a.session, a.ready, a.life = nil, false, 0
+	}
+}
+
+func (a *framer) hear(what any) {
+	switch m := what.(type) {
+	case *wire.Ready:
+		a.ready, a.sent = true, 0
+		a.tell(&copyReady{})
+		if a.draining && a.stop == nil {
+			a.session.Send(&wire.Drain{})
+		}
+		if a.skipped >= 0 {
+			a.session.Send(&wire.Skip{Epoch: a.skipped})
+		}
+		a.frames = 0
+		a.limit()
+	case *wire.Frame:
+		if err := a.accept(m); err != nil {
+			a.hear(&Lost{Err: err})
+		}
+	case *wire.Stopped:
+		a.stop = map[int]Position{}
+		for _, p := range m.At {
+			a.stop[p.Source] = Position{p.Epoch, p.Index}
+		}
+	case *wire.End:
+		a.leave()
+		a.tell(&copyEnded{})
+	case *wire.Abort:
+		a.tell(&copyFailed{err: stages.DecodeError(a.s.run.graph, m.Error)})
+	case *Lost:
+		a.leave()
+		a.tell(&copyLost{why: m})
+	}
+}
+
+// limit lets the node send more frames, counted from the beginning of the session.
+func (a *framer) limit() {
+	if n := a.frames + framesAhead; a.ready && (n-a.sent)*2 >= framesAhead {
+		a.sent = n
+		a.session.Send(&wire.Limit{Frames: n})
+	}
+}
+
+// accept takes a frame into the run: from here on nothing of it is asked for again.
+func (a *framer) accept(m *wire.Frame) error {
+	if m.Seq != a.next {
+		return fmt.Errorf("the node has sent frame %d, not %d", m.Seq, a.next)
+	}
+	if err := a.check(m); err != nil {
+		return err
+	}
+	a.next++
+	f := &framed{outputs: len(m.Outputs) > 0}
+	for _, p := range m.Yielded {
+		at := EpochOf{p.Source, p.Epoch}
+		if more := p.Index - a.yielded[at]; more > 0 {
+			a.yielded[at] = p.Index
+			a.s.run.elsewhere.Add(more)
+		}
+	}
+	n := a.identities(m, f)
+	for _, i := range a.s.spec.Far.Region.Stages {
+		a.s.run.stats[i].finished.Add(n)
+	}
+	for _, s := range m.Done {
+		at := EpochOf{s.Source, s.Epoch}
+		if a.done[at] == nil {
+			a.done[at] = &plan.Spans{}
+		}
+		a.done[at].Add(s.From, s.To)
+	}
+	if len(m.Epochs) > 0 {
+		a.epochs += len(m.Epochs)
+		for at := range a.done {
+			if at.Epoch < a.epochs {
+				delete(a.done, at)
+			}
+		}
+	}
+	a.s.run.settle(&a.tally)
+	a.tell(f)
+	return nil
+}
+
+// check refuses what would not be true of any region of this graph.
+func (a *framer) check(m *wire.Frame) error {
+	source := func(i int) bool { return slices.Contains(a.s.spec.Far.Region.Stages, i) && a.s.run.spec(i).Feed != nil }
+	for _, s := range m.Done {
+		if !source(s.Source) {
+			return fmt.Errorf("the node speaks of stage %d as a source", s.Source)
+		}
+	}
+	for _, p := range m.Yielded {
+		if !source(p.Source) {
+			return fmt.Errorf("the node speaks of stage %d as a source", p.Source)
+		}
+	}
+	for i := range m.Outputs {
+		for _, k := range m.Outputs[i].Members {
+			if !source(k.Source) {
+				return fmt.Errorf("the node speaks of stage %d as a source", k.Source)
+			}
+		}
+	}
+	for i, e := range m.Epochs {
+		if e.Epoch != a.epochs+i {
+			return fmt.Errorf("the node has ended epoch %d, not %d", e.Epoch, a.epochs+i)
+		}
+	}
+	return nil
+}
+
+// faultsOf are the failures of a frame.
+func (a *framer) faultsOf(m *wire.Frame) (all []fault) {
+	g := a.s.run.graph
+	for k := range m.Failed {
+		w := &m.Failed[k]
+		if w.Stage < 0 || w.Stage >= len(g.Stages) || w.Identity.Source < 0 || w.Identity.Source >= len(g.Stages) {
+			w.Stage, w.Identity.Source = a.s.spec.Far.Region.From, a.s.spec.Far.Region.From
+		}
+		spec := a.s.run.spec(w.Stage)
+		err := stages.DecodeError(g, w.Error)
+		if err == nil {
+			err = errors.New("an error without a text")
+		}
+		id := plan.ID{Source: w.Identity.Source, Epoch: w.Identity.Epoch, Index: w.Identity.Index, Path: w.Identity.Path}
+		all = append(all, fault{
+			spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(g, id), Attempts: w.Attempts, Err: err},
+			fatal: w.Fatal, hung: w.Hung, letter: w.Letter.Bytes, lettered: w.Lettered && spec.Policy.Letters != nil,
+		})
+	}
+	return all
+}
