@@ -263,6 +263,9 @@ func (s *stage) returnedFar(p *piece, with, n int) {
 		delete(f.poisoned, first+uint64(n))
 		delete(f.deaths, first+uint64(n))
 		from := s.run.graph.Stages[s.spec.Far.Region.From]
+		if from.Far != nil { // the region is one stage
+			from = from.Far.Of
+		}
 		p.from += n
 		item := &stages.ItemError{Stage: from.Name, Item: s.itemID(p), Attempts: s.run.cfg.Poison, Err: err}
 		p.from -= n
