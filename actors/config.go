@@ -37,9 +37,10 @@ type Config struct {
 
 // A Resume is where the sources of a region go on.
 type Resume struct {
-	Epochs int                     // that are over
-	Done   map[EpochOf]*plan.Spans // of sources, by epoch
-	Stop   map[int]Position        // where sources end, by source; nil: nowhere
+	Epochs  int                     // that are over
+	Done    map[EpochOf]*plan.Spans // of sources, by epoch
+	Settled plan.Settled            // of those that are not done
+	Stop    map[int]Position        // where sources end, by source; nil: nowhere
 }
 
 // An EpochOf is one epoch of a source, by the index of its stage.

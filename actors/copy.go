@@ -26,7 +26,6 @@ type copyActor struct {
 	ending  bool
 	pieces  []*piece // that it has
 	tally   plan.Tally
-	buf     []byte
 	paths   []string      // of the outputs of one item
 	lastAt  time.Duration // when a piece was last complete
 }
@@ -133,31 +132,39 @@ func (a *copyActor) send(p *piece) {
 	p.sentAt = a.s.run.clock()
 	t := wire.Task{Isolated: p.suspect}
 	ids := p.lot.chunk.Head().IDs.From(p.from)
-	a.buf = a.buf[:0]
+	size := 0
 	for i := p.from; i < p.to; i++ {
 		id := ids.Next().ID()
 		e := &p.lot.entries[i]
 		if e.accepted {
 			continue
 		}
-		var payload wire.Payload
-		var err error
-		if a.buf, payload, err = a.session.Pack(a.buf, p.lot.chunk, i); err != nil {
+		payload, err := a.session.Pack(p.lot.chunk, i)
+		if err != nil {
 			*e = a.refused(a.s.spec.Far.Region.From, id, err)
 			continue
 		}
 		p.missing++
+		if size += len(payload.Bytes); size > messageBytes && len(t.Items) > 0 {
+			a.session.Send(&t)
+			t.Items, size = t.Items[:0], len(payload.Bytes)
+		}
 		t.Items = append(t.Items, wire.Item{
 			ID: p.lot.first + uint64(i), Attempt: p.lostTimes, Payload: payload,
 			Identity: wire.Identity{Source: id.Source, Epoch: id.Epoch, Index: id.Index, Path: id.Path},
 		})
 	}
+	if len(t.Items) > 0 {
+		a.session.Send(&t)
+	}
+	a.session.Packed()
 	if p.missing == 0 {
 		a.giveBack(p)
-		return
 	}
-	a.session.Send(&t)
 }
+
+// messageBytes is how much of payloads goes in one message; the payload of an item goes in one, whatever its size.
+const messageBytes = 256 << 10
 
 // refused is the outcome of an item that cannot cross.
 func (a *copyActor) refused(stage int, id plan.ID, err error) outcome {
@@ -259,6 +266,9 @@ func (a *copyActor) complete(p *piece) {
 			break
 		}
 		made, faults := a.unpack(out, p, i, e)
+		if a.s.spec.Far.Lends && faults == nil {
+			p.lot.chunk.Lent(i).Release()
+		}
 		if made == 1 && faults == nil && a.paths[0] == "" {
 			continue
 		}

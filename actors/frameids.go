@@ -20,7 +20,14 @@ func (a *framer) identities(m *wire.Frame, f *framed) (finished int64) {
 	f.faults = a.faultsOf(m)
 	delivered, plain := int64(0), true
 	var span plan.IDs
+	b := &builder{a: a, m: m, f: f}
+	if a.s.spec.Far.Region.Parts {
+		b.begin()
+	}
 	for _, s := range m.Done {
+		if b.parts {
+			continue
+		}
 		switch plan.Fate(s.Fate) {
 		case plan.Filtered:
 			span.Reset()
@@ -43,11 +50,16 @@ func (a *framer) identities(m *wire.Frame, f *framed) (finished int64) {
 			named += k.N
 		}
 	}
-	b := &builder{a: a, m: m, f: f}
-	if !plain || named != delivered {
+	if !b.parts && (!plain || named != delivered) {
 		b.count()
 	}
 	b.build()
+	if b.parts {
+		for _, s := range m.Done {
+			finished += b.finish(s)
+		}
+		b.over()
+	}
 	return finished
 }
 
@@ -58,6 +70,8 @@ type builder struct {
 	f     *framed
 	part  plan.Chunk
 	ends  int                      // of epochs that stand in the parts
+	parts bool                     // inputs leave by parts: all of them are families
+	ended []endedInput             // of those: what is done
 	share map[inputOf]*plan.Family // of items that several outputs are made of, or that have failed besides; nil: there are none
 	used  map[inputOf]int          // members of those that are in outputs
 }
@@ -155,7 +169,7 @@ func (b *builder) group(outs []wire.FrameOutput) {
 		paths = append(paths, outs[i].Path)
 	}
 	ids := &b.part.Head().IDs
-	if first := outs[0].Members; len(first) == 1 && first[0].N == 1 && len(paths) == 1 && paths[0] == "" && b.share == nil {
+	if first := outs[0].Members; !b.parts && len(first) == 1 && first[0].N == 1 && len(paths) == 1 && paths[0] == "" && b.share == nil {
 		ids.Source(first[0].Source, first[0].Epoch, first[0].Index, 1)
 		return
 	}
@@ -178,6 +192,10 @@ func (b *builder) group(outs []wire.FrameOutput) {
 // parents are the items that an output was made of.
 func (b *builder) parents(members []wire.Member) (p plan.IDs) {
 	for _, k := range members {
+		if b.parts {
+			b.partOf(&p, k)
+			continue
+		}
 		if b.share == nil {
 			p.Source(k.Source, k.Epoch, k.Index, int(k.N))
 			continue

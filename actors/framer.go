@@ -27,9 +27,11 @@ type framer struct {
 	over    bool
 	tally   plan.Tally
 
-	next     uint64                  // frame
-	epochs   int                     // ends that have come
-	done     map[EpochOf]*plan.Spans // what is done, of the epochs that are not over
+	next     uint64                   // frame
+	epochs   int                      // ends that have come
+	done     map[EpochOf]*plan.Spans  // what is done, of the epochs that are not over
+	partial  plan.Settled             // of inputs that are not done: what has been accepted
+	live     map[inputOf]*plan.Family // the same inputs
 	yielded  map[EpochOf]int64
 	stop     map[int]Position // where the sources end, when they are drained
 	draining bool
@@ -73,7 +75,7 @@ func (f *framed) settleFailed(r *Run) {
 
 func newFramer(s *streamer, box *mailbox) *framer {
 	return &framer{
-		s: s, box: box, skipped: -1, done: map[EpochOf]*plan.Spans{}, yielded: map[EpochOf]int64{},
+		s: s, box: box, skipped: -1, done: map[EpochOf]*plan.Spans{}, yielded: map[EpochOf]int64{}, live: map[inputOf]*plan.Family{},
 	}
 }
 
@@ -126,6 +128,9 @@ func (a *framer) open(life int) {
 	}
 	slices.SortFunc(o.Done, func(a, b wire.Span) int {
 		return cmp.Or(a.Source-b.Source, a.Epoch-b.Epoch, cmp.Compare(a.From, b.From))
+	})
+	a.partial.Each(func(item plan.ID, path string, n int64) {
+		o.Partial = append(o.Partial, wire.Member{Source: item.Source, Epoch: item.Epoch, Index: item.Index, N: n, Path: path})
 	})
 	if a.draining && a.stop == nil && life > 1 {
 		a.stop = a.furthest()
@@ -214,6 +219,7 @@ func (a *framer) accept(m *wire.Frame) error {
 		}
 	}
 	n := a.identities(m, f)
+	a.part(m)
 	for _, i := range a.s.spec.Far.Region.Stages {
 		a.s.run.stats[i].finished.Add(n)
 	}
@@ -226,6 +232,7 @@ func (a *framer) accept(m *wire.Frame) error {
 	}
 	if len(m.Epochs) > 0 {
 		a.epochs += len(m.Epochs)
+		a.partial.DropEpochs(a.epochs)
 		for at := range a.done {
 			if at.Epoch < a.epochs {
 				delete(a.done, at)
@@ -235,6 +242,30 @@ func (a *framer) accept(m *wire.Frame) error {
 	a.s.run.settle(&a.tally)
 	a.tell(f)
 	return nil
+}
+
+// part notes which parts of inputs have come that are not done.
+func (a *framer) part(m *wire.Frame) {
+	if !a.s.spec.Far.Region.Parts {
+		return
+	}
+	for i := range m.Outputs {
+		for _, k := range m.Outputs[i].Members {
+			if k.Path != "" {
+				a.partial.Add(k.Source, k.Epoch, k.Index, k.Path, k.N)
+			}
+		}
+	}
+	for i := range m.Failed {
+		if id := m.Failed[i].Identity; id.Path != "" {
+			a.partial.Add(id.Source, id.Epoch, id.Index, id.Path, 1)
+		}
+	}
+	for _, s := range m.Done {
+		for i := s.From; i < s.To && a.partial.Len() > 0; i++ {
+			a.partial.Drop(s.Source, s.Epoch, i)
+		}
+	}
 }
 
 // check refuses what would not be true of any region of this graph.

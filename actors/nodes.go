@@ -16,9 +16,12 @@ type Nodes interface {
 
 // A Session is one life of a copy of a region. Its methods do not block.
 type Session interface {
-	// Pack appends the encoding of item i of c to buf, and returns it with what is needed to send it. It runs user code.
-	Pack(buf []byte, c plan.Chunk, i int) ([]byte, wire.Payload, error)
-	// Unpack appends the value of p to c, without an identity. It runs user code.
+	// Pack makes a payload of item i of c. What is in it is valid until Packed. It runs user code, and is called by one goroutine at a
+	// time.
+	Pack(c plan.Chunk, i int) (wire.Payload, error)
+	// Packed says that all payloads made so far have been sent, or will not be.
+	Packed()
+	// Unpack appends the value of p to c, without an identity. It runs user code. It can be called when the session has ended.
 	Unpack(c plan.Chunk, p wire.Payload) error
 	// Send sends m. It is encoded before Send returns.
 	Send(m wire.Message)

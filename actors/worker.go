@@ -43,6 +43,9 @@ func (s *stage) newWorker(i, life int, d *door) func(*mailbox) actor.Actor {
 		a.work.Base = s.run.base
 		s.run.watch(&a.tally)
 		a.work.Tally = &a.tally
+		if r := s.run.cfg.Resume; r != nil && r.Settled.Len() > 0 {
+			a.work.Settled = &r.Settled
+		}
 		if d != nil {
 			a.work.Parts = a
 		}

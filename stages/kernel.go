@@ -140,6 +140,10 @@ func (k *kernel[In, Out]) group(w *plan.Work, i, made int) {
 	ids := &k.out.Head().IDs
 	k.ids.CopyTo(ids, i)
 	parent := k.ids.Next()
+	if gone := w.Settled.Under(parent); gone != nil {
+		k.without(w, parent, made, gone)
+		return
+	}
 	if made == 0 {
 		w.Dropped++
 		w.Tally.SettleOne(parent, plan.Filtered)

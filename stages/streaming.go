@@ -18,6 +18,8 @@ type streamKernel[In, Out any] struct {
 	open   plan.Partial // of the item at Work.Next
 	skip   int          // outputs of it that an earlier attempt has handed on
 	wanted bool
+
+	settled *plan.Spans // outputs of it that are gone: see suppress.go; nil: none
 }
 
 func newStreamKernel[In, Out any](w Worker[In, Out], s *plan.Stage) *streamKernel[In, Out] {
@@ -32,8 +34,8 @@ func (k *streamKernel[In, Out]) take(v Out) bool {
 		k.skip--
 		return k.wanted
 	}
-	if !k.wanted {
-		return false
+	if !k.wanted || k.gone() {
+		return k.wanted
 	}
 	if k.buf = append(k.buf, v); k.w.Parts.Wanted() || len(k.buf) >= plan.PartItems {
 		k.hand()
@@ -79,6 +81,7 @@ func (k *streamKernel[In, Out]) Run(ctx context.Context, w *plan.Work) {
 			break
 		}
 		w.Next, k.mark = i, len(k.buf)
+		k.begins(w)
 		err := k.worker.Process(ctx, items[i], k.emit)
 		if err == nil && k.wanted && k.skip > 0 {
 			err = Fatal(ErrNotDeterministic)

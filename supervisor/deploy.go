@@ -20,12 +20,12 @@ import (
 // ctx is the run's: when it ends, the run stops, as by Stop. Its values are seen by user code.
 //
 // Errors, all joined: those of the definition (*stages.DefinitionError), of the configuration, of the placement
-// (*PlacementError), and the cause of ctx's end if it has ended; then those of the options; then, also joined, those of dead
+// (*PlacementError, also of a node's name that has no address: it is looked up here, for 5 s at most), and the cause of ctx's end if it has ended; then those of the options; then, also joined, those of dead
 // letters: a stage whose input cannot be encoded (a *stages.DefinitionError that wraps codecs.ErrNotEncodable), a sink that
 // cannot be opened.
 func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out], at Placement, opts ...DeployOption) (*Run[Out], error) {
 	if s == nil {
-		return nil, errors.New("supervisor: no Supervisor: make one with New or Main")
+		return nil, errNoSupervisor
 	}
 	cfg := s.cfg.withDefaults()
 	if at == nil {
@@ -38,7 +38,10 @@ func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out],
 	if err != nil {
 		return nil, errors.Join(err, validatePlacement(at))
 	}
-	regions, config, err := placeElsewhere(ctx, s.core, p, at)
+	regions, config, err := placeElsewhere(s.core, p, at)
+	if err == nil {
+		err = s.core.findNodes(ctx, p.Plan(), regions)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +63,23 @@ func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out],
 	}
 	r.begin(ctx, func() *actors.Run { return system.Start(ctx, graph, here) })
 	return newTyped[Out](r), nil
+}
+
+// Check returns what Deploy would refuse p at a placement for, before it starts anything; nil if it would not. A program that is
+// told by a flag where to run asks early, and a test asks what a graph can do. Whether a child starts, a node answers and a
+// dead-letter sink opens is not looked at.
+func Check[Out any](s *Supervisor, p stages.Pipeline[Out], at Placement) error {
+	if s == nil {
+		return errNoSupervisor
+	}
+	if at == nil {
+		at = InProcess{}
+	}
+	if err := errors.Join(p.Err(), s.cfg.withDefaults().validate(), s.core.fault); err != nil {
+		return errors.Join(err, validatePlacement(at))
+	}
+	_, _, err := placeElsewhere(s.core, p, at)
+	return err
 }
 
 // Items is Deploy, Run.Items and Run.Stop in one, for programs that need no hold on the run: it deploys p when the

@@ -13,6 +13,8 @@ var (
 	ErrNoMain = errors.New("supervisor: no child processes without Main")
 	// ErrDrainTimeout says that Drain took longer than Config.DrainWithin.
 	ErrDrainTimeout = errors.New("supervisor: drain took too long")
+
+	errNoSupervisor = errors.New("supervisor: no Supervisor: make one with New or Main")
 )
 
 // A RunError is why a run failed. Its causes are *stages.ItemError and others; those of cancellation are left out.
@@ -44,9 +46,9 @@ type NodeError struct {
 // Error says which, and why.
 func (e *NodeError) Error() string {
 	if e.Addr != "" {
-		return fmt.Sprintf("node %s/%d at %s: %v", e.Region, e.Copy, e.Addr, e.Err)
+		return fmt.Sprintf("node %s at %s: %v", nodeName(e.Region, e.Copy), e.Addr, e.Err)
 	}
-	return fmt.Sprintf("node %s/%d: %v", e.Region, e.Copy, e.Err)
+	return fmt.Sprintf("node %s: %v", nodeName(e.Region, e.Copy), e.Err)
 }
 
 // Unwrap returns Err.

@@ -49,7 +49,12 @@ type (
 		Err         error  // a *NodeError
 		Retry       time.Duration
 	}
-	// NodeOutput is a line that a process of a region has written to its stdout or stderr.
+	// NodeOutput is a line that a process of a region has written to its stdout or stderr; one of more than 4 KiB comes in
+	// parts. A process that prints faster than its lines are listened to is not kept from it for long: some are dropped
+	// then, which EventsLost says; and where events are too many, lines are dropped before anything else is.
+	//
+	// When nobody listens, neither Config.OnEvent nor a loop over Run.Events, lines go to this process's stderr, behind the
+	// node's name: "[decode..resize/0] out of memory".
 	NodeOutput struct {
 		EventInfo
 		Node string // as in "decode..resize/0"
@@ -67,7 +72,8 @@ type (
 		Task string
 		Err  error
 	}
-	// EventsLost says how many events were dropped here because their listener was slow, or panicked.
+	// EventsLost says how many events were dropped here because their listener was slow, or panicked; or how many lines of a
+	// process's output.
 	EventsLost struct {
 		EventInfo
 		Count int64

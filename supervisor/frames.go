@@ -27,11 +27,11 @@ type frames struct {
 	over    map[actors.EpochOf]*overSet // guarded by mu: inputs of which nothing is alive, and of which nothing was told
 	yielded map[actors.EpochOf]int64    // guarded by mu: how far the sources are, where that was not told
 	failed  []failure                   // guarded by mu: that were not told
+	groups  map[any]*siblings           // guarded by mu: of outputs that wait for others that were made with them
 	queue   []waitingOutput             // guarded by mu: outputs in order, and ends of epochs
 	pending int                         // guarded by mu: inputs over since the last frame
 	busy    bool                        // guarded by mu: the sender is about to send a frame
 	payload map[letterKey][]byte        // guarded by mu: items of dead letters
-	buf     []byte                      // of the sender
 }
 
 // An overSet is inputs that are over, by what has become of them.
@@ -55,10 +55,18 @@ type failure struct {
 
 // A waitingOutput is an output, or the end of an epoch behind those before.
 type waitingOutput struct {
-	out   wire.FrameOutput
-	roots []plan.Root
-	ends  bool
-	epoch int
+	out    wire.FrameOutput
+	roots  []plan.Root
+	leaves []plan.Leaf // in a region in which inputs leave by parts
+	group  *siblings   // nil: it stands alone
+	ends   bool
+	epoch  int
+}
+
+// Siblings are outputs that an aggregate has made together.
+type siblings struct {
+	left int // that have not come out
+	last int // place in the queue of the last one that has
 }
 
 // markEvery is how many inputs may be over before that is told although nothing comes out.
@@ -67,7 +75,7 @@ const markEvery = 256
 func newFrames(t *tenancy) *frames {
 	return &frames{
 		t: t, limit: make(chan struct{}, 1), seq: t.open.Next, over: map[actors.EpochOf]*overSet{}, yielded: map[actors.EpochOf]int64{},
-		payload: map[letterKey][]byte{},
+		payload: map[letterKey][]byte{}, groups: map[any]*siblings{},
 	}
 }
 
@@ -87,6 +95,9 @@ func (f *frames) resume() *actors.Resume {
 			r.Done[at] = &plan.Spans{}
 		}
 		r.Done[at].Add(s.From, s.To)
+	}
+	for _, m := range o.Partial {
+		r.Settled.Add(m.Source, m.Epoch, m.Index, m.Path, m.N)
 	}
 	for _, p := range o.Stop {
 		r.Stop[p.Source] = actors.Position{Epoch: p.Epoch, Index: p.Index}
@@ -152,21 +163,21 @@ func (f *frames) add(c plan.Chunk) {
 	h := c.Head()
 	at := h.IDs.From(0)
 	n := c.Len()
-	if len(f.buf) > 32<<10 {
-		f.buf = make([]byte, 0, 64<<10) // the one before belongs to what lies in it
-	}
 	var before plan.Run
 	var all []waitingOutput
 	for i := range n {
 		run := at.Next()
 		id := run.ID()
-		begin := len(f.buf)
-		buf, err := c.Encode(f.t.graph.Codec, f.buf, i)
+		f.t.shared.packer.Leave()
+		p, err := f.t.shared.pack(c, i)
 		w := waitingOutput{out: wire.FrameOutput{Epoch: h.Epoch, Path: id.Path}, epoch: h.Epoch}
 		if i > 0 && run.Sibling(before) {
 			w.out.Sibling = true
 		} else {
-			w.roots = run.Roots(nil)
+			f.made(&w, run)
+		}
+		if f.t.region.Parts {
+			f.join(&w, run)
 		}
 		before = run
 		if err != nil {
@@ -178,8 +189,7 @@ func (f *frames) add(c plan.Chunk) {
 			f.mu.Unlock()
 			continue
 		}
-		f.buf = buf
-		w.out.Payload.Bytes = buf[begin:len(buf):len(buf)]
+		w.out.Payload = p
 		all = append(all, w)
 	}
 	if h.Last {
@@ -248,20 +258,20 @@ func (f *frames) fails(x actors.Fault) {
 // frames leave in order.
 func (f *frames) flush(with bool) {
 	m := &wire.Frame{Seq: f.seq}
-	n := 0
-	for ; with && n < len(f.queue) && f.complete(&f.queue[n]); n++ {
-		w := &f.queue[n]
+	n := f.sendable(with)
+	for i := range n {
+		w := &f.queue[i]
 		if w.ends {
 			m.Epochs = append(m.Epochs, wire.EpochEnd{Epoch: w.epoch, After: len(m.Outputs)})
 			continue
 		}
-		w.out.Members = members(w.roots)
+		w.out.Members = w.members()
 		m.Outputs = append(m.Outputs, w.out)
 	}
 	f.queue = slices.Delete(f.queue, 0, n)
 	m.Done = f.takeOver()
 	m.Failed = f.takeFailed(m.Done)
-	if len(m.Outputs) == 0 && len(m.Epochs) == 0 && len(m.Done) == 0 && (!with || len(f.yielded) == 0) {
+	if len(m.Outputs) == 0 && len(m.Epochs) == 0 && len(m.Done) == 0 && len(m.Failed) == 0 && (!with || len(f.yielded) == 0) {
 		return
 	}
 	m.Yielded = f.takeYielded()
@@ -273,8 +283,76 @@ func (f *frames) flush(with bool) {
 	f.t.peer.Send(m)
 }
 
+// made notes what an output was made of.
+func (f *frames) made(w *waitingOutput, r plan.Run) {
+	if !f.t.region.Parts {
+		w.roots = r.Roots(nil)
+		return
+	}
+	w.leaves = r.Leaves(nil)
+	for _, l := range w.leaves {
+		n := l.N
+		if l.Path != "" {
+			n = 1
+		}
+		w.roots = append(w.roots, plan.Root{Source: l.Source, Epoch: l.Epoch, Index: l.Index, N: n, Step: 1})
+	}
+}
+
+// join has an output wait for those that were made together with it.
+func (f *frames) join(w *waitingOutput, r plan.Run) {
+	key, n := r.Together()
+	if key == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.groups[key] == nil {
+		f.groups[key] = &siblings{left: n}
+	}
+	w.group = f.groups[key]
+	if w.group.left--; w.group.left == 0 {
+		delete(f.groups, key)
+	}
+}
+
+// sendable returns how many of the queue can be sent: in order, and those that were made together in one frame.
+func (f *frames) sendable(with bool) int {
+	n := 0
+	for ; with && n < len(f.queue) && f.complete(&f.queue[n]); n++ {
+		if g := f.queue[n].group; g != nil {
+			g.last = n
+		}
+	}
+	for i := n; i < len(f.queue); i++ {
+		if g := f.queue[i].group; g != nil {
+			g.last = i
+		}
+	}
+	for i := 0; i < n; i++ {
+		if g := f.queue[i].group; g != nil && g.last >= n {
+			n, i = i, -1 // it waits, and with it what comes behind it
+		}
+	}
+	return n
+}
+
+// members says what an output was made of.
+func (w *waitingOutput) members() (all []wire.Member) {
+	if w.leaves == nil {
+		return members(w.roots)
+	}
+	for _, l := range w.leaves {
+		all = append(all, wire.Member{Source: l.Source, Epoch: l.Epoch, Index: l.Index, N: l.N, Path: l.Path})
+	}
+	return all
+}
+
 // complete reports whether everything that an output was made of is over. Siblings go with the first of them.
 func (f *frames) complete(w *waitingOutput) bool {
+	if f.t.region.Parts {
+		return w.group == nil || w.group.left == 0
+	}
 	for _, r := range w.roots {
 		set := f.over[actors.EpochOf{Source: r.Source, Epoch: r.Epoch}]
 		for i := range r.N {
@@ -339,7 +417,7 @@ func (f *frames) takeOver() (all []wire.Span) {
 func (f *frames) takeFailed(done []wire.Span) (all []wire.Failure) {
 	keep := f.failed[:0]
 	for _, x := range f.failed {
-		if slices.ContainsFunc(done, func(s wire.Span) bool {
+		if x.rec.Identity.Path != "" && f.t.region.Parts || slices.ContainsFunc(done, func(s wire.Span) bool {
 			return s.Source == x.of.Source && s.Epoch == x.of.Epoch && x.at >= s.From && x.at < s.To
 		}) {
 			all = append(all, x.rec)

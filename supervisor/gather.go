@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/weirflow/weir/actors"
+	"github.com/weirflow/weir/internal/payload"
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
 	"github.com/weirflow/weir/stages"
@@ -19,13 +20,16 @@ type gather struct {
 	mu      sync.Mutex
 	inputs  map[uint64]*input    // guarded by mu: those of which something is alive, by id
 	payload map[letterKey][]byte // guarded by mu: items of dead letters
-	buf     []byte               // of the sender: payloads that have not been sent lie in it, or in one before
+	packed  []packed             // of the sender
 }
 
 // An input is one that is worked on, and what has come of it so far.
 type input struct {
 	identity wire.Identity
 	entry    wire.Entry
+	size     extent         // of the entry
+	large    bool           // it cannot be sent, and has failed
+	lent     payload.Ref    // the input itself, if it lies in shared memory
 	one      [1]wire.Output // memory for the usual case
 }
 
@@ -53,12 +57,13 @@ func (g *gather) take(m *wire.Task) {
 	var refused []wire.Entry
 	for i := range m.Items {
 		it := &m.Items[i]
-		if err := c.Decode(g.t.graph.Codec, it.Payload.Bytes); err != nil {
+		if err := c.Unpack(g.t.shared.unpacker, it.Payload); err != nil {
 			refused = append(refused, wire.Entry{ID: it.ID, Failures: []wire.Failure{{
 				Stage: g.t.region.From, Identity: it.Identity, Attempts: 1, Error: stages.EncodeError(g.t.graph, err),
 			}}})
 			continue
 		}
+		all[i].lent = c.Lent(c.Len() - 1)
 		ids.Source(source, 0, int64(it.ID), 1)
 	}
 	if len(refused) > 0 {
@@ -74,30 +79,34 @@ func (g *gather) take(m *wire.Task) {
 
 // add takes what has come out.
 func (g *gather) add(c plan.Chunk) {
-	ids := &c.Head().IDs
-	at := ids.From(0)
 	n := c.Len()
-	if len(g.buf) > 32<<10 {
-		g.buf = make([]byte, 0, 64<<10) // the one before belongs to what lies in it
+	g.packed = g.packed[:0]
+	for i := range n {
+		g.t.shared.packer.Leave()
+		p, err := g.t.shared.pack(c, i)
+		g.packed = append(g.packed, packed{p, err})
 	}
+	at := c.Head().IDs.From(0)
 	g.mu.Lock()
 	for i := range n {
 		id := at.Next().ID()
-		begin := len(g.buf)
-		buf, err := c.Encode(g.t.graph.Codec, g.buf, i)
 		in := g.inputs[uint64(id.Index)]
-		if err != nil {
-			in.fail(wire.Failure{Stage: g.t.region.To, Identity: in.named(id.Path), Attempts: 1, Error: stages.EncodeError(g.t.graph, err)})
+		if err := g.packed[i].err; err != nil {
+			g.fail(in, wire.Failure{Stage: g.t.region.To, Identity: in.named(id.Path), Attempts: 1, Error: stages.EncodeError(g.t.graph, err)})
 			continue
 		}
-		g.buf = buf
-		in.entry.Outputs = append(in.entry.Outputs, wire.Output{Path: id.Path, Payload: wire.Payload{Bytes: buf[begin:len(buf):len(buf)]}})
+		g.put(in, wire.Output{Path: id.Path, Payload: g.packed[i].payload})
 	}
 	g.mu.Unlock()
+	clear(g.packed)
 	g.t.actors.Outlet().Done(c, n) // over is called in here
 }
 
-func (in *input) fail(f wire.Failure) { in.entry.Failures = append(in.entry.Failures, f) }
+// A packed is an output that is to be noted with its input.
+type packed struct {
+	payload wire.Payload
+	err     error
+}
 
 // named is the name, in the run, of what has come of the input.
 func (in *input) named(path string) wire.Identity {
@@ -108,19 +117,22 @@ func (in *input) named(path string) wire.Identity {
 
 // over sends what has come of inputs of which nothing is alive any more.
 func (g *gather) over(ends []plan.End) {
-	var r wire.Result
+	var over []*input
 	g.mu.Lock()
 	for _, e := range ends {
 		for i := range e.N {
 			id := uint64(e.Index + i*e.Step)
-			r.Entries = append(r.Entries, g.inputs[id].entry)
+			over = append(over, g.inputs[id])
 			delete(g.inputs, id)
 		}
 	}
 	g.mu.Unlock()
-	slices.SortFunc(r.Entries, func(a, b wire.Entry) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(over, func(a, b *input) int { return cmp.Compare(a.entry.ID, b.entry.ID) })
 	g.t.sendStatsAtTimes()
-	g.t.peer.Send(&r)
+	for _, in := range over {
+		in.lent.Release()
+	}
+	g.send(over)
 }
 
 // failed notes an item of the region that has failed for good.
@@ -135,7 +147,7 @@ func (g *gather) failed(f actors.Fault) {
 	}
 	in := g.inputs[uint64(f.Root.Index)]
 	w.Identity = in.named(f.Root.Path)
-	in.fail(w)
+	g.fail(in, w)
 }
 
 // rename gives items the names that they have in the run.

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"runtime/pprof"
+	"slices"
 	"sync"
 )
 
@@ -39,9 +40,10 @@ func (h *herald) post(e Event, told chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.queue = append(h.queue, n); len(h.queue) > kept {
-		h.lost, h.last = h.lost+1, h.queue[0].event.Info()
-		h.queue[0].done()
-		h.queue = h.queue[1:]
+		k := leastOf(len(h.queue), func(i int) Event { return h.queue[i].event })
+		h.lost, h.last = h.lost+1, h.queue[k].event.Info()
+		h.queue[k].done()
+		h.queue = slices.Delete(h.queue, k, k+1)
 	}
 	if !h.busy {
 		h.busy = true

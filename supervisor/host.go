@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -27,6 +28,7 @@ type host struct {
 	log  zerolog.Logger
 
 	mu     sync.Mutex
+	files  []*os.File     // guarded by mu; of the memory that a child shares with its parent, for its session
 	system *actors.System // guarded by mu; made for the first region
 }
 
@@ -66,9 +68,28 @@ func (h *host) serve(ctx context.Context, p peer, open *wire.Open) {
 	h.tenant(ctx, p, open, g, r)
 }
 
-// tenant is a session that is not refused. It returns why it has ended, if it was not as it should.
+// tenant is a session that is not refused for what it asks for. It returns why it has ended, if it was not as it should.
 func (h *host) tenant(ctx context.Context, p peer, open *wire.Open, g *plan.Graph, r *plan.Region) error {
-	return newTenancy(h, p, open, g, r).run(ctx)
+	files := h.takeFiles()
+	mem, err := openShared(g.Codec, files, open.Arena)
+	for _, f := range files {
+		_ = f.Close() // they are mapped
+	}
+	if err != nil {
+		p.Refuse(&wire.Refuse{Code: wire.Full, Text: err.Error()})
+		return err
+	}
+	defer mem.close()
+	return newTenancy(h, p, open, g, r, mem).run(ctx)
+}
+
+// takeFiles returns the files that the process was started with, once.
+func (h *host) takeFiles() []*os.File {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	files := h.files
+	h.files = nil
+	return files
 }
 
 // find builds the graph that open asks for, or says why not.
@@ -122,14 +143,15 @@ type tenancy struct {
 	region *plan.Region
 	inside *plan.Graph
 	actors *actors.Run
-	gather *gather       // of a keyed region
-	frames *frames       // of one with sources
+	gather *gather // of a keyed region
+	frames *frames // of one with sources
+	shared *shared
 	ended  chan struct{} // closed when every goroutine of the actors has ended
 	stats  statsTeller
 }
 
-func newTenancy(h *host, p peer, open *wire.Open, g *plan.Graph, r *plan.Region) *tenancy {
-	t := &tenancy{host: h, peer: p, open: open, graph: g, region: r, inside: g.Inside(r), ended: make(chan struct{})}
+func newTenancy(h *host, p peer, open *wire.Open, g *plan.Graph, r *plan.Region, mem *shared) *tenancy {
+	t := &tenancy{host: h, peer: p, open: open, graph: g, region: r, shared: mem, inside: g.Inside(r), ended: make(chan struct{})}
 	if r.Keyed {
 		t.gather = newGather(t)
 		t.inside.Rename = t.gather.rename
@@ -148,6 +170,7 @@ func (t *tenancy) run(ctx context.Context) error {
 		close(t.ended)
 		return err
 	}
+	t.shared.returns(func(m wire.Message) { t.peer.Send(m) })
 	cfg := actors.Config{ID: t.open.Run, OnEvent: t.observe, OnEnd: func() { close(t.ended) }, Grace: t.open.Grace, Poison: 1}
 	if t.frames != nil {
 		t.frames.config(&cfg)
@@ -212,6 +235,10 @@ func (t *tenancy) receive(ctx context.Context) error {
 		switch m := m.(type) {
 		case *wire.Task:
 			t.gather.take(m)
+		case *wire.Release:
+			if err := t.shared.free(m.Blocks); err != nil {
+				return err // it is no coordinator that says so
+			}
 		case *wire.End:
 			ended = true
 			t.actors.EndInput()

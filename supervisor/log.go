@@ -94,6 +94,14 @@ func entryOf(e Event) entry {
 			d.level, d.message = slog.LevelError, "task does not return"
 			d.add(slog.String("stack", hung.Stack))
 		}
+	case NodeRestarted:
+		d.level, d.message = slog.LevelWarn, "node restarted"
+		d.add(slog.String("node", nodeName(e.Region, e.Copy)), slog.Int("incarnation", e.Incarnation))
+		d.pause(e.Retry)
+		d.err(e.Err)
+	case NodeOutput:
+		d.message = "node output"
+		d.add(slog.String("node", e.Node), slog.String("line", e.Line))
 	case EventsLost:
 		d.level, d.message = slog.LevelWarn, "events lost"
 		d.add(slog.Int64("count", e.Count))

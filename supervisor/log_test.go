@@ -53,6 +53,16 @@ func every() []struct {
 			`level=ERROR msg="run failed" pipeline=thumbs run=c0ffee err="pipeline \"thumbs\": no luck (and 2 more)" yielded=10 delivered=6 filtered=2 failed=1 inflight=1 elapsed=1.5s`,
 		},
 		{
+			"node restarted", supervisor.NodeRestarted{EventInfo: info, Region: "decode..resize", Copy: 2, Incarnation: 1, Err: cause, Retry: 100 * time.Millisecond},
+			`{"level":"warn","pipeline":"thumbs","run":"c0ffee","node":"decode..resize/2","incarnation":1,"pause":"100ms","err":"no luck","message":"node restarted"}`,
+			`level=WARN msg="node restarted" pipeline=thumbs run=c0ffee node=decode..resize/2 incarnation=1 pause=100ms err="no luck"`,
+		},
+		{
+			"node output", supervisor.NodeOutput{EventInfo: info, Node: "decode/0", Line: "out of luck"},
+			`{"level":"info","pipeline":"thumbs","run":"c0ffee","node":"decode/0","line":"out of luck","message":"node output"}`,
+			`level=INFO msg="node output" pipeline=thumbs run=c0ffee node=decode/0 line="out of luck"`,
+		},
+		{
 			"epoch ended", supervisor.EpochEnded{EventInfo: info, Epoch: 3},
 			`{"level":"debug","pipeline":"thumbs","run":"c0ffee","epoch":3,"message":"epoch ended"}`,
 			`level=DEBUG msg="epoch ended" pipeline=thumbs run=c0ffee epoch=3`,

@@ -26,11 +26,12 @@ func (s *session) start() (body, *link.Conn, error) {
 func (s *session) startChild(at Subprocess) (body, *link.Conn, error) {
 	p, err := child.Start(child.Spec{
 		Nice: at.Nice, CPUs: at.CPUs, MaxProcs: at.GOMAXPROCS, MemoryBytes: at.MemoryBytes, Env: at.Env, Output: s.output,
+		Files: s.shared.files(),
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	b := &childBody{p: p}
+	b := &childBody{p: p, lost: s.outputLost}
 	conn, err := link.Dial(s.ctx, link.Target{Conn: p.Conn()})
 	if err != nil {
 		exit := b.end(0)
@@ -43,15 +44,11 @@ func (s *session) startChild(at Subprocess) (body, *link.Conn, error) {
 	return b, conn, nil
 }
 
-func (s *session) output(line []byte) {
-	r := s.nodes.run
-	r.event(NodeOutput{r.info(), s.nodes.name(s.region, s.copy), string(line)})
-}
-
 // A childBody is a child process.
 type childBody struct {
 	p      *child.Process
-	killed bool // by us
+	lost   func(lines int) // told how much of its output was
+	killed bool            // by us
 }
 
 func (b *childBody) end(patience time.Duration) error {
@@ -70,6 +67,9 @@ func (b *childBody) end(patience time.Duration) error {
 		<-b.p.Exited()
 	}
 	x := b.p.Exit()
+	if x.Dropped > 0 {
+		b.lost(x.Dropped)
+	}
 	return &ExitError{Status: x.Text, Code: x.Code, Stderr: string(x.Tail)}
 }
 
@@ -85,6 +85,7 @@ func beChild(defs []stages.Blueprint) {
 		os.Exit(3)
 	}
 	h := newHost(defs)
+	h.files = c.Files()
 	ctx, cancel := context.WithCancel(context.Background())
 	err = link.Serve(ctx, link.OneListener(c.Conn()), link.Config{
 		Local: true,

@@ -11,7 +11,6 @@ import (
 
 	"github.com/weirflow/weir/internal/link"
 	"github.com/weirflow/weir/internal/link/join"
-	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
 )
 
@@ -224,12 +223,6 @@ func rest(ctx context.Context, d time.Duration) bool {
 
 // errLeft is why a session is over that the node has ended itself.
 var errLeft = errors.New("the node has ended the session")
-
-// copyKey is a copy of a region.
-type copyKey struct {
-	region *plan.Region
-	copy   int
-}
 
 // keepBegun keeps a session for the next life of a copy.
 func (n *nodes) keepBegun(s *session, k *begun) {

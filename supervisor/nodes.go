@@ -1,8 +1,10 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +21,8 @@ type nodes struct {
 	print  [32]byte
 	at     map[*plan.Region]Placement // of one copy
 	reach  map[*plan.Region]*reach    // of remote ones
+	placed []placed                   // immutable after placeRegions
+	held   []int                      // of each of placed: items that are with its copies at most
 
 	ctx    context.Context // of everything below; ends when the run's part in other processes is to end
 	cancel context.CancelFunc
@@ -28,6 +32,8 @@ type nodes struct {
 	closed bool                     // guarded by mu: no more are begun
 	stats  map[statsKey][]nodeStage // guarded by mu: what each life of each copy told last
 	begun  map[copyKey]*begun       // guarded by mu: sessions that wait for the next life of a copy
+	copies map[copyKey]*copyRecord  // guarded by mu
+	kept   []*session               // guarded by mu: sessions that are over, of which something has not been unpacked
 }
 
 // statsKey is one life of a copy.
@@ -38,7 +44,7 @@ type statsKey struct {
 
 func newNodes(r *run, config []byte, print [32]byte) *nodes {
 	n := &nodes{run: r, config: config, print: print, at: map[*plan.Region]Placement{}, stats: map[statsKey][]nodeStage{},
-		reach: map[*plan.Region]*reach{}, begun: map[copyKey]*begun{},
+		reach: map[*plan.Region]*reach{}, begun: map[copyKey]*begun{}, copies: map[copyKey]*copyRecord{},
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	return n
@@ -47,9 +53,11 @@ func newNodes(r *run, config []byte, print [32]byte) *nodes {
 // Start implements actors.Nodes.
 func (n *nodes) Start(r *plan.Region, copy int, open wire.Open, told func(any)) actors.Session {
 	s := &session{nodes: n, region: r, copy: copy, life: open.Incarnation, first: open, told: told}
+	s.shared = n.share(r)
 	s.ctx, s.cancel = context.WithCancel(n.ctx)
 	n.mu.Lock()
 	n.open++
+	n.begin(s)
 	n.mu.Unlock()
 	// Owner: the run. Ends with the session, which Stop ends. The run waits for it, as its part "nodes".
 	go func() {
@@ -66,6 +74,7 @@ func (n *nodes) left() {
 	last := n.closed && n.open == 0
 	n.mu.Unlock()
 	if last {
+		n.forget()
 		n.run.leave(partNodes)
 	}
 }
@@ -81,19 +90,52 @@ func (n *nodes) close() {
 	n.mu.Unlock()
 	n.closeBegun()
 	if last {
+		n.forget()
 		n.run.leave(partNodes)
+	}
+}
+
+// share makes the memory that a session shares with its child.
+func (n *nodes) share(r *plan.Region) *shared {
+	g := n.run.graph
+	if at, child := n.at[r].(Subprocess); child {
+		if bytes := uint64(cmp.Or(at.ArenaBytes, defaultArena)); bulky(g, r, bytes) {
+			return makeShared(g.Codec, bytes)
+		}
+	}
+	return newShared(g.Codec, nil, nil)
+}
+
+// keep remembers a session that is over while there is something to be unpacked.
+func (n *nodes) keep(s *session) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.kept = append(slices.DeleteFunc(n.kept, func(s *session) bool { return s.unpackedAll() }), s)
+}
+
+// forget lets go of what will not be unpacked any more. What views show stays.
+func (n *nodes) forget() {
+	n.mu.Lock()
+	kept := n.kept
+	n.kept = nil
+	n.mu.Unlock()
+	for _, s := range kept {
+		s.shared.in.Close()
 	}
 }
 
 // note keeps what a session has counted.
 func (n *nodes) note(s *session, body []byte) {
-	var all []nodeStage
+	var all nodeCounts
 	if new(msgpack.Codec).Decode(body, &all) != nil {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.stats[statsKey{s.region, s.copy, s.life}] = all
+	n.stats[statsKey{s.region, s.copy, s.life}] = all.Stages
+	if r := n.copies[copyKey{s.region, s.copy}]; r.now == s.shared {
+		r.told = all.Shared
+	}
 }
 
 // fill adds what the stages of regions have done, which only their nodes know.
@@ -139,6 +181,7 @@ func (n *nodes) opening(s *session) *wire.Open {
 	o := s.first
 	o.Versions, o.Run, o.Pipeline, o.Copy = []uint32{wire.Version}, string(n.run.id), g.Name, s.copy
 	o.Build, o.Fingerprint, o.Config, o.Mode, o.Grace = buildID(), n.print, n.config, mode(s.region), n.run.cfg.Grace
+	o.Arena = s.shared.size()
 	if s.region.In.Stage != plan.None || len(s.region.Stages) < len(g.Stages) {
 		o.From, o.To = g.Stages[s.region.From].Name, g.Stages[s.region.To].Name
 	}
@@ -147,5 +190,7 @@ func (n *nodes) opening(s *session) *wire.Open {
 
 // name is what a copy of a region is called, for people.
 func (n *nodes) name(r *plan.Region, copy int) string {
-	return fmt.Sprintf("%s/%d", n.run.graph.RegionName(r), copy)
+	return nodeName(n.run.graph.RegionName(r), copy)
 }
+
+func nodeName(region string, copy int) string { return fmt.Sprintf("%s/%d", region, copy) }

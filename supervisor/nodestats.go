@@ -23,6 +23,12 @@ type nodeStage struct {
 	In, Out, Filtered, Retries, Restarts, Busy, Hung, Failed int64
 }
 
+// nodeCounts is the body of wire.Stats.
+type nodeCounts struct {
+	Stages []nodeStage
+	Shared sharedCounts
+}
+
 // A statsTeller knows when a node has told its counts.
 type statsTeller struct {
 	mu sync.Mutex
@@ -49,11 +55,11 @@ func (t *tenancy) sendStatsAtTimes() {
 }
 
 func (t *tenancy) tellStats() {
-	var all []nodeStage
+	all := nodeCounts{Shared: t.shared.counts()}
 	s := t.actors.Stats()
 	for _, i := range t.region.Stages {
 		st := s.Stages[i]
-		all = append(all, nodeStage{i, st.In, st.Out, st.Filtered, st.Retries, st.Restarts, int64(st.Busy), st.Hung, st.Failed})
+		all.Stages = append(all.Stages, nodeStage{i, st.In, st.Out, st.Filtered, st.Retries, st.Restarts, int64(st.Busy), st.Hung, st.Failed})
 	}
 	if b, err := new(msgpack.Codec).Append(nil, all); err == nil {
 		t.peer.Send(&wire.Stats{Body: b})

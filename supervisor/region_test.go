@@ -13,7 +13,7 @@ import (
 var children *supervisor.Supervisor
 
 func TestMain(m *testing.M) {
-	children = supervisor.Main(doubles, batched)
+	children = supervisor.Main(doubles, batched, split, printers)
 	os.Exit(m.Run())
 }
 

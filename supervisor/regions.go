@@ -124,7 +124,7 @@ func overlap(a, b *plan.Region) int {
 }
 
 // placeElsewhere finds what of p is to be in other processes, and its configuration, which those need.
-func placeElsewhere[Out any](ctx context.Context, c *core, p stages.Pipeline[Out], at Placement) (all []placed, config []byte, err error) {
+func placeElsewhere[Out any](c *core, p stages.Pipeline[Out], at Placement) (all []placed, config []byte, err error) {
 	g := p.Plan()
 	if all, err = placeGraph(g, at); len(all) == 0 && err == nil {
 		return nil, nil, nil
@@ -132,13 +132,16 @@ func placeElsewhere[Out any](ctx context.Context, c *core, p stages.Pipeline[Out
 	if err = errors.Join(err, c.checkMain(all, g.Name)); err != nil {
 		return nil, nil, err
 	}
-	for i := range all {
-		if err := all[i].find(ctx, c, g); err != nil {
-			return nil, nil, err
-		}
-	}
 	config, err = p.EncodeConfig()
 	return all, config, err
+}
+
+// findNodes finds the nodes of remote regions.
+func (c *core) findNodes(ctx context.Context, g *plan.Graph, all []placed) (err error) {
+	for i := range all {
+		err = errors.Join(err, all[i].find(ctx, c, g))
+	}
+	return err
 }
 
 // find finds the nodes of a remote region. A name that stands for several addresses makes a pool of them, where the region may
@@ -168,8 +171,15 @@ func (r *run) placeRegions(all []placed, config []byte) (*plan.Graph, *nodes) {
 		n.at[p.region], n.reach[p.region] = p.at, p.reach
 	}
 	g := r.graph.Outside(regions, copies)
+	n.placed = all
 	for _, p := range regions {
-		g.Stages[p.To].Restart = r.cfg.nodeRestart()
+		s := g.Stages[p.To]
+		s.Restart = r.cfg.nodeRestart()
+		held := s.Mailbox
+		if len(s.In) > 0 {
+			held = g.InputWindow(s, 0).Most()
+		}
+		n.held = append(n.held, held)
 	}
 	r.nodes = n
 	r.alive[partNodes] = true

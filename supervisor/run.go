@@ -312,20 +312,22 @@ func (r *run) stats() Stats {
 	s.Elapsed = end.Sub(r.started)
 	r.mu.Unlock()
 	t := a.Stats()
+	places := r.places()
 	if r.nodes != nil {
 		r.nodes.fill(t.Stages)
+		s.Nodes = r.nodes.all()
 	}
 	s.Yielded, s.Delivered, s.Filtered, s.Failed, s.InFlight, s.Outputs = t.Yielded, t.Delivered, t.Filtered, t.Failed, t.InFlight, t.Outputs
-	for _, st := range t.Stages {
+	for i, st := range t.Stages {
 		s.Retries += st.Retries
 		s.Restarts += st.Restarts
 		o := StageStats{
-			Stage: st.Name, Kind: st.Kind, Mailbox: st.Mailbox, In: st.In, Out: st.Out,
+			Stage: st.Name, Kind: st.Kind, Mailbox: st.Mailbox, Where: places[i].String(), In: st.In, Out: st.Out,
 			Filtered: st.Filtered, Failed: st.Failed, Letters: st.Letters, Tolerated: st.Tolerated, Retries: st.Retries,
 			Restarts: st.Restarts, Hung: st.Hung,
 		}
 		if s.Elapsed > 0 {
-			o.Busy = min(float64(st.Busy)/float64(s.Elapsed)/float64(st.Mailbox), 1)
+			o.Busy = min(float64(st.Busy)/float64(s.Elapsed)/float64(st.Mailbox*copiesOf(places[i])), 1)
 		}
 		s.Stages = append(s.Stages, o)
 	}

@@ -3,7 +3,6 @@ package supervisor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -30,26 +29,94 @@ type session struct {
 	ended bool          // guarded by mu: the node has said that it is through
 	last  bool          // guarded by mu: it was told that nothing comes any more
 	parts time.Time     // guarded by mu: when it was told that the session is over
+
+	shared   *shared
+	expected int  // blocks that have come and were not unpacked; guarded by mu
+	gone     bool // nothing more comes; guarded by mu
 }
 
 // Pack implements actors.Session.
-func (s *session) Pack(buf []byte, c plan.Chunk, i int) (out []byte, p wire.Payload, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			value, stack := plan.Panicked(r)
-			out, err = buf, fmt.Errorf("encoding it panicked: %v\n%s", value, stack)
-		}
-	}()
-	out, err = c.Encode(s.nodes.run.graph.Codec, buf, i)
-	if err != nil {
-		return buf, p, err
-	}
-	return out, wire.Payload{Bytes: out[len(buf):len(out):len(out)]}, nil
-}
+func (s *session) Pack(c plan.Chunk, i int) (wire.Payload, error) { return s.shared.pack(c, i) }
+
+// Packed implements actors.Session.
+func (s *session) Packed() { s.shared.packer.Reset() }
 
 // Unpack implements actors.Session.
 func (s *session) Unpack(c plan.Chunk, p wire.Payload) error {
-	return c.Decode(s.nodes.run.graph.Codec, p.Bytes)
+	err := c.Unpack(s.shared.unpacker, p)
+	if s.shared.in != nil {
+		s.unpacked(lent(&p))
+	}
+	return err
+}
+
+// lent is how many blocks of the node's a payload has.
+func lent(p *wire.Payload) (n int) {
+	for i := range p.Blocks {
+		if p.Blocks[i].Generation != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// expect notes blocks that are to be unpacked: until then the node's arena is kept, whether or not the node is there.
+func (s *session) expect(m wire.Message) {
+	if s.shared.in == nil {
+		return
+	}
+	n := 0
+	switch m := m.(type) {
+	case *wire.Result:
+		for i := range m.Entries {
+			for k := range m.Entries[i].Outputs {
+				n += lent(&m.Entries[i].Outputs[k].Payload)
+			}
+		}
+	case *wire.Frame:
+		for i := range m.Outputs {
+			n += lent(&m.Outputs[i].Payload)
+		}
+	}
+	s.mu.Lock()
+	s.expected += n
+	s.mu.Unlock()
+}
+
+func (s *session) unpacked(blocks int) {
+	if blocks == 0 {
+		return
+	}
+	s.mu.Lock()
+	s.expected -= blocks
+	last := s.gone && s.expected == 0
+	s.mu.Unlock()
+	if last {
+		s.shared.in.Close()
+	}
+}
+
+func (s *session) unpackedAll() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.expected == 0
+}
+
+// letGo ends this side's part in the shared memory: at once what the node is sent, and what comes from it when it is unpacked.
+func (s *session) letGo() {
+	if s.shared.out == nil {
+		return
+	}
+	s.shared.out.Close()
+	s.mu.Lock()
+	s.gone = true
+	last := s.expected == 0
+	s.mu.Unlock()
+	if last {
+		s.shared.in.Close()
+		return
+	}
+	s.nodes.keep(s)
 }
 
 // Send implements actors.Session. What cannot be sent any more is lost with the session, which its reader tells.
@@ -81,6 +148,7 @@ type body interface {
 
 // live is the session's life: it returns when nothing of it is left.
 func (s *session) live() {
+	defer s.letGo()
 	b, conn, err := s.start()
 	if err != nil {
 		s.fail(err, false)
@@ -97,6 +165,7 @@ func (s *session) live() {
 	s.mu.Lock()
 	s.link = l
 	s.mu.Unlock()
+	s.shared.returns(s.Send)
 	parted := context.AfterFunc(s.ctx, func() { s.part(l) }) // Recv does not look at a context
 	defer parted()
 	s.told(ready)
@@ -181,12 +250,17 @@ func (s *session) hear(l *link.Session) error {
 				s.nodes.run.observe(e)
 			}
 		case *wire.Log:
+		case *wire.Release:
+			if err := s.shared.free(m.Blocks); err != nil {
+				return err
+			}
 		case *wire.End:
 			s.mu.Lock()
 			s.ended = true
 			s.mu.Unlock()
 			s.told(m)
 		default:
+			s.expect(m)
 			s.told(m)
 		}
 	}

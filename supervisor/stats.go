@@ -29,13 +29,16 @@ type Stats struct {
 	Restarts  int64 // of workers
 
 	Stages   []StageStats        // in topological order
+	Nodes    []NodeStats         // of regions in other processes, by region and copy
 	Failures []*stages.ItemError // the last 100 items that failed for good, oldest first
 }
 
 // StageStats describe one stage.
 type StageStats struct {
 	Stage, Kind string
-	Mailbox     int
+	Mailbox     int // of each copy, in a pool
+	// Where it runs: the placement of the region that it is in, as ParsePlacement reads it. "inprocess", "4*subprocess".
+	Where string
 
 	In       int64 // items taken; of a source, yielded and taken over
 	Out      int64 // items handed on
@@ -46,7 +49,7 @@ type StageStats struct {
 	// of the items finished so far, or of Config.Probation if those are fewer.
 	Tolerated int64
 	Retries   int64
-	Restarts  int64
+	Restarts  int64 // of workers
 	Hung      int64 // functions that the stage has gone on without, long after their Timeout, and that have not returned
 
 	// Busy is the part of its workers' time in which they ran the stage's function, 0 to 1. What a worker is at counts

@@ -88,7 +88,7 @@ type RunInfo struct {
 	Pipeline string
 	Started  time.Time
 	Stats    func() Stats
-	Graph    func() string // a Mermaid flow chart, with a frame around what runs in one process
+	Graph    func() string // a Mermaid flow chart, with a frame around what is in this process, and around each region that is not
 }
 
 // RunID names a run: 128 random bits, in hex.

@@ -25,7 +25,7 @@ func layers() map[string][]string {
 		"internal/link":    {"codecs", "internal/payload", "internal/wire", "internal/restart"},
 		"stages":           {"codecs", "internal/payload", "internal/plan", "internal/restart"},
 		"actors":           {"codecs", "internal/payload", "internal/plan", "internal/restart", "internal/weak", "internal/wire", "stages"},
-		"supervisor":       {"codecs", "internal/plan", "internal/restart", "internal/wire", "internal/link", "stages", "actors"},
+		"supervisor":       {"codecs", "internal/payload", "internal/plan", "internal/restart", "internal/wire", "internal/link", "stages", "actors"},
 		// What a newcomer copies imports what a newcomer can import: nothing internal.
 		"examples": {"codecs", "stages", "actors", "supervisor"},
 	}

@@ -50,6 +50,9 @@ func For[T any]() *Form[T] {
 	return f
 }
 
+// Blocks reports whether values of T have blocks that are not too large for a message. What is plain has none.
+func (f *Form[T]) Blocks() bool { return f.kind != plain }
+
 // String returns the name of T.
 func (f *Form[T]) String() string { return f.rtype.String() }
 

@@ -3,6 +3,7 @@ package payload
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/weirflow/weir/codecs"
@@ -19,13 +20,13 @@ type Target interface {
 	Size() uint64
 }
 
-// A Packer is what a session needs to make payloads. It has one owner.
+// A Packer is what a session needs to make payloads. It has one owner, though anybody may ask it for Inline.
 type Packer struct {
 	codec codecs.Codec
 	arena Target // nil: there is none
 	buf   []byte // what payloads have in messages
 	most  int    // bytes of a payload in a message: MaxInline
-	full  int64
+	full  atomic.Int64
 }
 
 // NewPacker returns a Packer. arena is nil if there is none.
@@ -42,7 +43,7 @@ func (p *Packer) Reset() {
 
 // Inline returns how many blocks of Threshold or more have gone in messages because there was no room for them in the
 // arena.
-func (p *Packer) Inline() int64 { return p.full }
+func (p *Packer) Inline() int64 { return p.full.Load() }
 
 // Pack makes a payload of *v, which it does not change. What is in it is valid until Reset, and must not be written to. It may
 // run user code.
@@ -73,10 +74,24 @@ func (f *Form[T]) Pack(p *Packer, v *T) (wire.Payload, error) {
 	return p.encode(*v)
 }
 
-// Release gives back what *v has in shared memory, if it is a view: nobody will be given it any more.
-func (f *Form[T]) Release(v *T) {
+// Lent returns *v if it is a view of a block in shared memory, else the zero Ref.
+func (f *Form[T]) Lent(v *T) (r Ref) {
 	if f.kind == view {
-		(*Ref)(unsafe.Pointer(v)).Release()
+		if r = *(*Ref)(unsafe.Pointer(v)); r.held == nil || r.held.loan == nil {
+			return Ref{}
+		}
+	}
+	return r
+}
+
+// leaveBytes is the size of a buffer that Leave begins. What does not fit makes it grow.
+const leaveBytes = 64 << 10
+
+// Leave is called instead of Reset where payloads are sent one by one, and later: those made so far keep the memory that they lie
+// in, and others follow them there as long as there is room.
+func (p *Packer) Leave() {
+	if len(p.buf) > leaveBytes/2 {
+		p.buf = make([]byte, 0, leaveBytes)
 	}
 }
 
@@ -89,7 +104,7 @@ func (p *Packer) parts(head, block []byte) (wire.Payload, error) {
 		if at, ok := p.arena.Put(block); ok {
 			return wire.Payload{Bytes: head, Blocks: []wire.Block{at}}, nil
 		}
-		p.full++
+		p.full.Add(1)
 	}
 	if n := len(head) + len(block); n > p.most {
 		return wire.Payload{}, p.tooLarge(len(block))

@@ -32,8 +32,10 @@ type Chunk interface {
 	// error. Pack leaves the item as it is; after an error of Unpack nothing is appended.
 	Pack(p *payload.Packer, i int) (wire.Payload, error)
 	Unpack(u *payload.Unpacker, in wire.Payload) error
-	Release(i int) // gives back what item i has in shared memory; no user code is given it any more
-	Free()         // back to the pool it came from
+	// Lent returns the block that item i has in shared memory, to be released when no user code is given it any more; the zero Ref if it
+	// has none.
+	Lent(i int) payload.Ref
+	Free() // back to the pool it came from
 }
 
 // A Head is what the runtime knows of a chunk.
@@ -62,7 +64,11 @@ func Places(c Chunk) int {
 }
 
 // A Pool hands out chunks of one element type.
-type Pool interface{ Get(n int) Chunk }
+type Pool interface {
+	Get(n int) Chunk
+	// Blocks reports whether items, whatever their size, may have parts that go through shared memory.
+	Blocks() bool
+}
 
 // Of is the only Chunk: a slice of T.
 type Of[T any] struct {
@@ -172,6 +178,9 @@ func NewPool[T any]() *PoolOf[T] {
 
 // Get returns an empty chunk with room for n items, or 1024 if n is more.
 func (p *PoolOf[T]) Get(n int) Chunk { return p.Of(n) }
+
+// Blocks reports whether the items may have blocks.
+func (p *PoolOf[T]) Blocks() bool { return p.form.Blocks() }
 
 // Of is Get, typed.
 func (p *PoolOf[T]) Of(n int) *Of[T] {

@@ -30,8 +30,8 @@ func (c *Of[T]) Unpack(u *payload.Unpacker, in wire.Payload) (err error) {
 	return c.form.Unpack(u, in, &c.Items[n])
 }
 
-// Release gives back what item i has in shared memory.
-func (c *Of[T]) Release(i int) { c.form.Release(&c.Items[i]) }
+// Lent returns what item i has in shared memory.
+func (c *Of[T]) Lent(i int) payload.Ref { return c.form.Lent(&c.Items[i]) }
 
 // grow appends a zero value, and returns its place.
 func (c *Of[T]) grow() int {

@@ -39,6 +39,8 @@ type Far struct {
 	Copies int
 	Of     *Stage // the region's last stage, as it was
 	Ahead  int    // items that are with a copy besides those that it works on: at most
+	// Lends says that items may lie in shared memory, and that nobody else is given them: that is given back when they are done.
+	Lends bool
 }
 
 // Named returns the index of the stage of that name, or None.
@@ -171,12 +173,14 @@ func (g *Graph) classifyParts(r *Region) {
 	}
 	several := make([]string, len(g.Stages)) // by stage: one before it, or itself, that makes several of one
 	held := make([]bool, len(g.Stages))      // an aggregate is before it
+	forked := make([]string, len(g.Stages))  // one before it that sends an item into several branches
 	mixed := make([]string, len(g.Stages))   // one that makes several of what an aggregate has made
 	for _, i := range r.Stages {
 		s := g.Stages[i]
 		for _, p := range s.In {
 			several[i], mixed[i] = cmp.Or(several[i], several[p.Stage]), cmp.Or(mixed[i], mixed[p.Stage])
 			held[i] = held[i] || held[p.Stage]
+			forked[i] = cmp.Or(forked[i], forked[p.Stage])
 		}
 		if s.Holds {
 			switch {
@@ -184,15 +188,22 @@ func (g *Graph) classifyParts(r *Region) {
 				r.Cannot = fmt.Sprintf("%q holds back what %q makes of the outputs of another stage that holds items back: those must leave together", s.Name, mixed[i])
 			case several[i] != "":
 				r.Parts = true
-				if up := g.Stages[g.Named(several[i])]; up.Streaming || up.Fork != nil {
-					r.Cannot = fmt.Sprintf("%q holds items back behind %q, which hands on what it makes of one item by and by", s.Name, up.Name)
+				if forked[i] != "" {
+					r.Cannot = fmt.Sprintf("%q holds items back behind %q and %q: what is known of an item's parts does not tell the branches apart", s.Name, several[i], forked[i])
 				}
 			}
 			held[i] = true
 			continue
 		}
+		if r.Parts && held[i] && !s.Policy.Strict() {
+			r.Cannot = fmt.Sprintf("%q may skip what was made of parts of several items", s.Name)
+		}
 		if s.Feed == nil && s.Mix == nil && (s.MaxOutputs != 1 && s.Outs == 1 || s.Fork != nil && s.Fork.Several) {
-			several[i] = s.Name
+			if s.Fork != nil {
+				forked[i] = s.Name
+			} else {
+				several[i] = s.Name
+			}
 			if held[i] {
 				mixed[i] = s.Name
 			}
@@ -228,6 +239,7 @@ const LargestAhead = 1024
 func (g *Graph) Outside(regions []*Region, copies []int) *Graph {
 	o := *g
 	o.Stages = slices.Clone(g.Stages)
+	alone := !slices.ContainsFunc(g.Stages, func(s *Stage) bool { return s.Fork != nil && s.Fork.Several })
 	for k, r := range regions {
 		for _, i := range r.Stages {
 			gone := *g.Stages[i]
@@ -241,7 +253,7 @@ func (g *Graph) Outside(regions []*Region, copies []int) *Graph {
 			// Two at least: stages with one worker have rules of their own, which those in the node keep.
 			Mailbox: max(g.mailboxes(r)*copies[k], 2), Buffer: from.Buffer, MaxRoom: from.MaxRoom,
 			Ordered: r.Ordered, MaxOutputs: Unlimited, Epochs: 1,
-			Far: &Far{Region: r, Copies: copies[k], Of: to, Ahead: LargestAhead},
+			Far: &Far{Region: r, Copies: copies[k], Of: to, Ahead: LargestAhead, Lends: alone && r.In.Stage != None && g.Stages[r.In.Stage].Pool.Blocks()},
 		}
 		if r.In.Stage != None {
 			s.In = []Port{r.In}

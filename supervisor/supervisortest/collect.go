@@ -16,8 +16,15 @@ import (
 // errDeadline is the cause of the end of a context that has ended because of the test's deadline.
 var errDeadline = errors.New("supervisortest: the test's deadline")
 
-// Collect deploys p, and returns all that comes out of it, with the error of Deploy or of the loop's last turn. Its
-// context is t's. When the run has ended, it checks that no goroutine of it is left, those that user code has started
+// Collect is CollectStats for a test that does not look at the statistics.
+func Collect[Out any](t testing.TB, s *supervisor.Supervisor, p stages.Pipeline[Out], at supervisor.Placement) ([]Out, error) {
+	t.Helper()
+	out, _, err := CollectStats(t, s, p, at)
+	return out, err
+}
+
+// CollectStats deploys p, and returns all that comes out of it and the statistics of the run's life, with the error of Deploy or of
+// the loop's last turn. Its context is t's. When the run has ended, it checks that no goroutine of it is left, those that user code has started
 // included, and that the counts add up: yielded = delivered + filtered + failed + in flight, with nothing in flight if
 // there was no error.
 //
@@ -25,13 +32,13 @@ var errDeadline = errors.New("supervisortest: the test's deadline")
 // inside testing/synctest there is no deadline, and a pipeline that hangs is a deadlock of the bubble. A goroutine that
 // runs nothing but the standard library, such as a connection that net/http keeps for later, may be left. A test of
 // which another one is left fails after about four seconds: goroutines are given time to end after they have said so.
-func Collect[Out any](t testing.TB, s *supervisor.Supervisor, p stages.Pipeline[Out], at supervisor.Placement) ([]Out, error) {
+func CollectStats[Out any](t testing.TB, s *supervisor.Supervisor, p stages.Pipeline[Out], at supervisor.Placement) ([]Out, supervisor.Stats, error) {
 	t.Helper()
 	ctx, cancel := within(t)
 	defer cancel()
 	run, err := supervisor.Deploy(ctx, s, p, at)
 	if err != nil {
-		return nil, err
+		return nil, supervisor.Stats{}, err
 	}
 	var out []Out
 	for v, last := range run.Items(ctx) {
@@ -41,20 +48,21 @@ func Collect[Out any](t testing.TB, s *supervisor.Supervisor, p stages.Pipeline[
 	}
 	if context.Cause(ctx) == errDeadline {
 		t.Errorf("pipeline %q has not ended at the test's deadline:\n%s", p.Name(), table(run.Stats()))
-		return out, err
+		return out, run.Stats(), err
 	}
 	if hung := run.Stop(); hung != nil {
 		t.Errorf("pipeline %q: stop: %v", p.Name(), hung)
-		return out, err
+		return out, run.Stats(), err
 	}
 	if ctx.Err() == nil {
 		if run.Wait(ctx); ctx.Err() != nil {
 			t.Errorf("pipeline %q has ended, but Config.OnEvent, which is told so, does not return", p.Name())
 		}
 	}
-	checkCounts(t, run.Stats(), err)
+	stats := run.Stats()
+	checkCounts(t, stats, err)
 	checkGoroutines(t, run.ID())
-	return out, err
+	return out, stats, err
 }
 
 // within returns the context of t, which ends a little before the test's deadline: in time to say why.

@@ -2,6 +2,7 @@ package supervisortest_test
 
 import (
 	"context"
+	"os"
 	"slices"
 	"testing"
 
@@ -16,8 +17,12 @@ var squares = stages.Define("squares", func(g *stages.Graph, numbers []int) stag
 	}, stages.Mailbox(2), stages.Ordered)
 })
 
-// sup is, in a program of one's own, what TestMain got from supervisor.Main(squares).
-var sup = supervisor.Main(squares)
+var sup *supervisor.Supervisor
+
+func TestMain(m *testing.M) {
+	sup = supervisor.Main(squares, whole, local)
+	os.Exit(m.Run())
+}
 
 // A pipeline's test: the same comes out wherever it runs.
 func ExamplePlacements() {

@@ -48,26 +48,6 @@ func pipeline(n int, f func(context.Context, int) (int, error), opts ...stages.O
 
 func double(_ context.Context, v int) (int, error) { return 2 * v, nil }
 
-func TestCollectReturnsAllOnEveryPlacement(t *testing.T) {
-	sup, p, n := supervisor.New(supervisor.Config{}), pipeline(1000, double), 0
-	for name, at := range Placements(t, sup, p) {
-		n++
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, err := Collect(t, sup, p, at)
-			if err != nil || len(got) != 1000 || got[999] != 1998 {
-				t.Errorf("%d items, %v", len(got), err)
-			}
-		})
-	}
-	if n != 1 {
-		t.Errorf("%d placements", n)
-	}
-	for range Placements(t, sup, p) {
-		break // is allowed
-	}
-}
-
 // Runs of one supervisor at the same time are told apart, and none of them leaves anything.
 func TestCollectRunsInParallel(t *testing.T) {
 	sup := supervisor.New(supervisor.Config{})

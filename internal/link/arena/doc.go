@@ -26,10 +26,12 @@
 //
 // # Memory
 //
-// All pages of an arena are reserved when it is made and mapped at once: it takes about 0.1 s a GiB, and 0.03 s more in each process. An arena that
-// cannot be had is an error then, not a signal later. They are charged to the memory cgroup of the deploying program, which
-// answers too much of it with the OOM killer, not with an error: count arenas in its budget. They are in no file system
-// and have no name; the last process that has them mapped takes them with it, however it dies.
+// An arena takes no memory when it is made. It grows as it is used, from its low end, in steps of 1 MiB and more, and keeps what
+// it has. Both processes ask for the pages of a step at once, in a way that makes of memory that cannot be had an error, and not a
+// signal later: then there is no room. Before Linux 5.14 there is no such way, and all pages are reserved when the arena is made.
+// They are charged to the memory cgroup of the process that touches them first, which answers too much of it with the OOM killer, not with
+// an error: count arenas in its budget. They are in no file system and have no name; the last process that has
+// them mapped takes them with it, however it dies.
 //
 // # Concurrency
 //

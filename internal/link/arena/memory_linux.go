@@ -15,7 +15,7 @@ const (
 	ours   = unix.F_SEAL_FUTURE_WRITE // only those write who have it mapped already
 )
 
-// create makes a file of memory that has all its pages and keeps its size.
+// create makes a file of memory that keeps its size. It has no pages yet.
 func create(bytes uint64) (*os.File, error) {
 	if err := checkSize(bytes); err != nil {
 		return nil, err
@@ -32,13 +32,17 @@ func create(bytes uint64) (*os.File, error) {
 		return nil, fmt.Errorf("arena: create: %w", err)
 	}
 	f := os.NewFile(uintptr(fd), "weir-arena")
-	if err := errors.Join(reserve(f, bytes), seal(f, fixed)); err != nil {
+	if err := f.Truncate(int64(bytes)); err != nil {
+		return nil, errors.Join(fmt.Errorf("arena: a size of %d bytes: %w", bytes, err), f.Close())
+	}
+	if err := seal(f, fixed); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-// reserve gives a file its pages. Without it the first write to a page that cannot be had would be a SIGBUS.
+// reserve gives a file all its pages, where populate cannot. Without it the first touch of a page that cannot be had would be a
+// SIGBUS.
 func reserve(f *os.File, bytes uint64) error {
 	err := control(f, func(fd int) error {
 		for {
@@ -90,17 +94,35 @@ func check(f *os.File, bytes uint64, seals int) error {
 	})
 }
 
-// mapFile maps the whole file, with all its pages at once: one by one they cost 12 times as much.
+// mapFile maps the whole file.
 func mapFile(f *os.File, bytes int, write bool) (mem []byte, err error) {
 	protection := unix.PROT_READ
 	if write {
 		protection |= unix.PROT_WRITE
 	}
 	err = control(f, func(fd int) (err error) {
-		mem, err = unix.Mmap(fd, 0, bytes, protection, unix.MAP_SHARED|unix.MAP_POPULATE)
+		mem, err = unix.Mmap(fd, 0, bytes, protection, unix.MAP_SHARED)
 		return err
 	})
 	return mem, err
+}
+
+// populate gives a part of a mapping its pages, all at once: one by one, as they are touched, they cost 12 times as much, and one that
+// cannot be had is a SIGBUS. It is ErrUnsupported before Linux 5.14.
+func populate(mem []byte, write bool) error {
+	advice := unix.MADV_POPULATE_READ
+	if write {
+		advice = unix.MADV_POPULATE_WRITE
+	}
+	for {
+		switch err := unix.Madvise(mem, advice); {
+		case errors.Is(err, unix.EINTR), errors.Is(err, unix.EAGAIN):
+		case errors.Is(err, unix.EINVAL):
+			return fmt.Errorf("%w: %w", ErrUnsupported, err)
+		default:
+			return err
+		}
+	}
 }
 
 func unmap(mem []byte) {

@@ -119,7 +119,7 @@ func TestAViewShowsWhatLiesInTheArena(t *testing.T) {
 	for i, v := range got.Items {
 		v.Release()
 		v.Release()
-		got.Release(i)
+		got.Lent(i).Release()
 	}
 	s.checkEmpty(t)
 }

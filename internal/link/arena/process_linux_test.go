@@ -97,7 +97,7 @@ func noLargeFiles() error {
 	return refused(unix.EFBIG, func() error { _, err := NewReader(shared); return err })
 }
 
-// fullTmpfs reserves 4 MiB in a file system of 1 MiB.
+// fullTmpfs wants the pages of 4 MiB in a file system of 1 MiB.
 func fullTmpfs() error {
 	dir := os.Getenv("TMPDIR")
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
@@ -107,6 +107,20 @@ func fullTmpfs() error {
 	if err != nil {
 		return err
 	}
+	if err := f.Truncate(shared); err != nil {
+		return err
+	}
+	m := &mapping{write: true, held: 1}
+	if m.mem, err = mapFile(f, shared, true); err != nil {
+		return err
+	}
+	if err := m.grow(64 << 10); err != nil && !errors.Is(err, ErrUnsupported) {
+		return err // there is room for this
+	}
+	if err := m.grow(2 << 20); err == nil {
+		return errors.New("there were pages for more than there is room for")
+	}
+	m.drop()
 	return refused(unix.ENOSPC, func() error { return reserve(f, shared) })
 }
 

@@ -31,7 +31,7 @@ func NewReader(bytes uint64) (*Reader, error) {
 	if err := seal(f, sealed); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	r, err := newReader(f, bytes)
+	r, err := newReader(f, bytes, true)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -44,11 +44,11 @@ func OpenReader(f *os.File, bytes uint64) (*Reader, error) {
 	if err := check(f, bytes, fixed|ours); err != nil {
 		return nil, err
 	}
-	return newReader(f, bytes)
+	return newReader(f, bytes, false)
 }
 
-func newReader(f *os.File, bytes uint64) (*Reader, error) {
-	m, err := newMapping(f, bytes, false)
+func newReader(f *os.File, bytes uint64, made bool) (*Reader, error) {
+	m, err := newMapping(f, bytes, false, made)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (r *Reader) File() *os.File { return r.file }
 func (r *Reader) Size() uint64 { return r.size }
 
 // View shows a block, which cannot be written to here, until its Release. What it shows can still change: the writer
-// is another process. The errors are ErrOutside, ErrTaken and ErrClosed.
+// is another process. The errors are ErrOutside, ErrTaken and ErrClosed, and what the system says if it has no memory for it.
 func (r *Reader) View(b wire.Block) ([]byte, error) {
 	if b.Generation == 0 || b.Length == 0 || b.Offset%granule != 0 || b.Offset > r.size || b.Length > r.size-b.Offset {
 		return nil, about(ErrOutside, b)
@@ -75,6 +75,9 @@ func (r *Reader) View(b wire.Block) ([]byte, error) {
 	}
 	if _, ok := r.out[b.Offset]; ok {
 		return nil, about(ErrTaken, b)
+	}
+	if err := r.m.grow(b.Offset + b.Length); err != nil {
+		return nil, err
 	}
 	mem, _ := r.m.hold() // held by the Reader itself, which is not closed
 	r.out[b.Offset] = b

@@ -26,7 +26,7 @@ func NewWriter(bytes uint64) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := newMapping(f, bytes, true)
+	m, err := newMapping(f, bytes, true, true)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -43,7 +43,7 @@ func OpenWriter(f *os.File, bytes uint64) (*Writer, error) {
 	if err := check(f, bytes, fixed); err != nil {
 		return nil, err
 	}
-	m, err := newMapping(f, bytes, true)
+	m, err := newMapping(f, bytes, true, false)
 	if err != nil {
 		return nil, err
 	}
@@ -100,10 +100,15 @@ func (w *Writer) take(n uint64) (wire.Block, bool) {
 		return wire.Block{}, false
 	}
 	block, ok := w.book.take(n)
+	if ok && w.m.grow(block.Offset+block.Length) != nil { // no memory is as bad as no room
+		_ = w.book.give(block) // it was taken just now
+		ok = false
+	}
 	if !ok {
 		w.full++
+		return wire.Block{}, false
 	}
-	return block, ok
+	return block, true
 }
 
 // Free takes a block back that the reader has released. The errors are ErrNotOut and ErrStale, and then nothing has

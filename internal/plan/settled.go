@@ -1,0 +1,110 @@
+package plan
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Settled is what has been accepted of items of the sources that are not done: descendants by their paths. A node that begins
+// where another one has died makes them again, and drops them where they are made. The zero value is empty.
+type Settled struct {
+	of map[ID]map[string]*Spans // by item of a source, and by path without its last number
+}
+
+// Len returns the number of items of sources that it speaks of.
+func (s *Settled) Len() int { return len(s.of) }
+
+// Add notes n siblings of an item of a source, from path on: ".3.0" is the first child of its fourth child.
+func (s *Settled) Add(source, epoch int, index int64, path string, n int64) {
+	before, last, ok := cutPath(path)
+	if !ok {
+		return
+	}
+	key := ID{Source: source, Epoch: epoch, Index: index}
+	if s.of == nil {
+		s.of = map[ID]map[string]*Spans{}
+	}
+	paths := s.of[key]
+	if paths == nil {
+		paths = map[string]*Spans{}
+		s.of[key] = paths
+	}
+	if paths[before] == nil {
+		paths[before] = &Spans{}
+	}
+	paths[before].Add(last, last+n)
+}
+
+// cutPath takes the last number off a path.
+func cutPath(path string) (before string, last int64, ok bool) {
+	dot := strings.LastIndexByte(path, '.')
+	if dot < 0 {
+		return "", 0, false
+	}
+	last, err := strconv.ParseInt(path[dot+1:], 10, 64)
+	return path[:dot], last, err == nil
+}
+
+// Of returns which children of an item are settled, or nil.
+func (s *Settled) Of(id ID) *Spans {
+	if s == nil || len(s.of) == 0 {
+		return nil
+	}
+	path := id.Path
+	id.Path = ""
+	return s.of[id][path]
+}
+
+// Under is Of for the item of r, a run of one. It costs nothing where nothing is settled.
+func (s *Settled) Under(r Run) *Spans {
+	if s == nil || len(s.of) == 0 {
+		return nil
+	}
+	return s.Of(r.ID())
+}
+
+// Drop forgets an item of a source: it is done.
+func (s *Settled) Drop(source, epoch int, index int64) {
+	delete(s.of, ID{Source: source, Epoch: epoch, Index: index})
+}
+
+// DropEpochs forgets the items of epochs before epoch.
+func (s *Settled) DropEpochs(epoch int) {
+	for id := range s.of {
+		if id.Epoch < epoch {
+			delete(s.of, id)
+		}
+	}
+}
+
+// Each tells all of it, in order.
+func (s *Settled) Each(tell func(item ID, path string, n int64)) {
+	var items []ID
+	for id := range s.of {
+		items = append(items, id)
+	}
+	slices.SortFunc(items, func(a, b ID) int {
+		switch {
+		case a.Source != b.Source:
+			return a.Source - b.Source
+		case a.Epoch != b.Epoch:
+			return a.Epoch - b.Epoch
+		case a.Index < b.Index:
+			return -1
+		}
+		return 1
+	})
+	for _, id := range items {
+		var paths []string
+		for p := range s.of[id] {
+			paths = append(paths, p)
+		}
+		slices.Sort(paths)
+		for _, p := range paths {
+			for _, x := range s.of[id][p].All() {
+				tell(id, p+"."+strconv.FormatInt(x.From, 10), x.To-x.From)
+			}
+		}
+	}
+}

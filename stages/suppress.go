@@ -1,0 +1,55 @@
+package stages
+
+import "github.com/weirflow/weir/internal/plan"
+
+// Outputs that another process has handed on before it died are dropped where they are made again, so that no aggregate sees them.
+
+// without is group for an item of which some outputs are gone: the others keep their names.
+func (k *kernel[In, Out]) without(w *plan.Work, parent plan.Run, made int, gone *plan.Spans) {
+	ids := &k.out.Head().IDs
+	outs := k.buf[k.mark:]
+	kept := 0
+	for i := range made {
+		if !gone.Has(int64(i)) {
+			outs[kept] = outs[i]
+			kept++
+		}
+	}
+	clear(outs[kept:])
+	k.buf = k.buf[:k.mark+kept]
+	if kept == 0 {
+		w.Dropped++
+		w.Tally.SettleOne(parent, plan.Filtered)
+		return
+	}
+	f := plan.NewFamily(w.Tally, parent, int64(kept))
+	for i := 0; i < made; {
+		from := i
+		for i < made && !gone.Has(int64(i)) {
+			i++
+		}
+		if i > from {
+			ids.Members(f, from, i-from)
+		}
+		for i < made && gone.Has(int64(i)) {
+			i++
+		}
+	}
+}
+
+// gone reports whether the next output of the item at hand is, and passes over it.
+func (k *streamKernel[In, Out]) gone() bool {
+	if k.settled == nil || !k.settled.Has(int64(k.open.Outputs+len(k.buf)-k.mark)) {
+		return false
+	}
+	k.join()
+	k.open.Outputs++
+	return true
+}
+
+// begins looks up what is gone of the item at hand.
+func (k *streamKernel[In, Out]) begins(w *plan.Work) {
+	if k.settled = nil; w.Settled != nil {
+		k.settled = w.Settled.Of(w.In.Head().IDs.At(w.Next))
+	}
+}
