@@ -253,7 +253,7 @@ func attacks() map[string]func(*target) error {
 		"an unknown kind":      raw(func(a *target) [][]byte { return [][]byte{first(a), {1, 0, 0, 0, 0xee}} }),
 		"a bit that was flipped": raw(func(a *target) [][]byte {
 			b := framed(&a.open)
-			b[8] ^= 0x40
+			b[5] ^= 0x40
 			return [][]byte{b}
 		}),
 	}
