@@ -328,20 +328,6 @@ func (s *stage) loseRegion(err error) {
 	s.endFarIfNobodyIsLeft()
 }
 
-// endFarIfNobodyIsLeft is endIfNobodyIsLeft, also where nothing was handed out yet.
-func (s *stage) endFarIfNobodyIsLeft() {
-	s.endIfNobodyIsLeft()
-	if !s.gaveUp || s.head != nil || s.aborted {
-		return
-	}
-	for i := range s.workers {
-		if s.workers[i].opened {
-			return
-		}
-	}
-	s.abort()
-}
-
 // endCopies tells the copies that nothing comes any more, and reports whether all of them have ended.
 func (s *stage) endCopies() bool {
 	if !s.far.ending {

@@ -168,3 +168,17 @@ func (s *stage) endIfNobodyIsLeft() {
 	}
 	s.releaseHead()
 }
+
+// endFarIfNobodyIsLeft is endIfNobodyIsLeft, also where nothing was handed out yet.
+func (s *stage) endFarIfNobodyIsLeft() {
+	s.endIfNobodyIsLeft()
+	if !s.gaveUp || s.head != nil || s.aborted {
+		return
+	}
+	for i := range s.workers {
+		if s.workers[i].opened {
+			return
+		}
+	}
+	s.abort()
+}

@@ -97,7 +97,6 @@ func TestF27AFalseNodeIsReplacedOrFailsTheRunAndNothingElse(t *testing.T) {
 			s.Send(&wire.Log{Text: "\x1b[2J"})
 			honest(s, t)
 		}, false},
-		"is silent with what it has":   {func(s *nodelink.Session, _ *wire.Task) { <-s.Done() }, false},
 		"sends what cannot be decoded": {answers(entry(0, 0xdd, 0xff, 0xff, 0xff, 0xff)), true},
 		"sends blocks of no memory":    {answers(wire.Entry{ID: 0, Outputs: []wire.Output{{Payload: wire.Payload{Blocks: []wire.Block{{Offset: 1, Length: 1 << 40, Generation: 1}}}}}}), true},
 		"fails an unknown stage":       {answers(wire.Entry{ID: 0, Failures: []wire.Failure{{Stage: 4000, Identity: wire.Identity{Source: 999, Index: 5}, Attempts: 1, Error: []byte("\x81\xa1x")}}}), true},
