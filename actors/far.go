@@ -37,17 +37,21 @@ type outcome struct {
 	from     Session // of which its payloads are
 	outputs  []wire.Output
 	failures []wire.Failure
+	refused  error // it cannot be encoded, so nothing came of it
 	accepted bool
 }
 
 // A fault is one item of a region that has failed for good there.
 type fault struct {
-	spec     *plan.Stage
-	item     *stages.ItemError
-	fatal    bool
-	hung     bool
-	letter   []byte // what the stage's dead letter contains
-	lettered bool
+	spec  *plan.Stage
+	item  *stages.ItemError
+	fatal bool
+	hung  bool
+
+	lettered bool   // it becomes a dead letter, if it is not fatal
+	encoded  bool   // which contains letter
+	input    bool   // which contains the input; if neither: nothing
+	letter   []byte // what the stage has been given
 }
 
 type (
@@ -262,14 +266,11 @@ func (s *stage) returnedFar(p *piece, with, n int) {
 	if err := f.poisoned[first+uint64(n)]; err != nil && p.Err == nil {
 		delete(f.poisoned, first+uint64(n))
 		delete(f.deaths, first+uint64(n))
-		from := s.run.graph.Stages[s.spec.Far.Region.From]
-		if from.Far != nil { // the region is one stage
-			from = from.Far.Of
-		}
+		from := s.run.spec(s.spec.Far.Region.From)
 		p.from += n
 		item := &stages.ItemError{Stage: from.Name, Item: s.itemID(p), Attempts: s.run.cfg.Poison, Err: err}
 		p.from -= n
-		p.faults = []fault{{spec: from, item: item}}
+		p.faults = []fault{{spec: from, item: item, lettered: from.Policy.Letters != nil, input: true}}
 		p.Err = err
 	}
 }
@@ -355,7 +356,11 @@ func (s *stage) judgeFaults(p *piece) {
 		if p.items() > 1 { // what lies behind it does not wait
 			s.lost = append(s.lost, s.split(p, 1))
 		}
-		s.cx.Send(s.run.letterActors[f.spec.Index], &letterRequest{from: s.self, item: f.item, payload: f.letter, far: true, piece: p})
+		m := &letterRequest{from: s.self, item: f.item, payload: f.letter, encoded: f.encoded, far: true, piece: p}
+		if f.input {
+			m.chunk, m.at = p.lot.chunk, p.from
+		}
+		s.cx.Send(s.run.letterActors[f.spec.Index], m)
 		return
 	}
 	s.failedFar(p, false)

@@ -18,6 +18,7 @@ type plant struct {
 	pipeline stages.Pipeline[parcel]
 	sinks    map[int]*basin // by vertex
 	hooks    *hooks
+	away     bool // it runs in another process: its sinks and hooks are not those that are seen here
 
 	mu     sync.Mutex
 	faults []string // guarded by mu: what must not happen
@@ -41,21 +42,25 @@ func (p *plant) fault(format string, args ...any) {
 func build(g *graph) *plant {
 	p := &plant{graph: g, sinks: map[int]*basin{}}
 	p.hooks = newHooks(p)
-	p.pipeline = define(func(sg *stages.Graph) stages.Stream[parcel] {
-		if g.hooked > 0 {
-			p.hooks.add(sg)
-		}
-		outs := make([][]stages.Stream[parcel], len(g.vertices))
-		for i := range g.vertices {
-			var in []stages.Stream[parcel]
-			for _, s := range g.vertices[i].in {
-				in = append(in, outs[s.vertex][s.out])
-			}
-			outs[i] = (&site{plant: p, vertex: &g.vertices[i], name: g.name(i)}).add(sg, i, in)
-		}
-		return outs[g.outlet.vertex][g.outlet.out]
-	})
+	p.pipeline = define(p.add)
 	return p
+}
+
+// add builds the graph.
+func (p *plant) add(sg *stages.Graph) stages.Stream[parcel] {
+	g := p.graph
+	if g.hooked > 0 {
+		p.hooks.add(sg)
+	}
+	outs := make([][]stages.Stream[parcel], len(g.vertices))
+	for i := range g.vertices {
+		var in []stages.Stream[parcel]
+		for _, s := range g.vertices[i].in {
+			in = append(in, outs[s.vertex][s.out])
+		}
+		outs[i] = (&site{plant: p, vertex: &g.vertices[i], name: g.name(i)}).add(sg, i, in)
+	}
+	return outs[g.outlet.vertex][g.outlet.out]
 }
 
 // A site is a vertex while it runs.

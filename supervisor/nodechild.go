@@ -52,7 +52,6 @@ type childBody struct {
 }
 
 func (b *childBody) end(patience time.Duration) error {
-	b.p.End()
 	t := time.NewTimer(patience)
 	defer t.Stop()
 	select {
@@ -64,7 +63,6 @@ func (b *childBody) end(patience time.Duration) error {
 			b.killed = true
 			b.p.Kill()
 		}
-		<-b.p.Exited()
 	}
 	x := b.p.Exit()
 	if x.Dropped > 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/weirflow/weir/codecs/msgpack"
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
+	"github.com/weirflow/weir/stages"
 )
 
 // nodes are where the regions of a run live: actors.Nodes.
@@ -32,6 +33,7 @@ type nodes struct {
 	closed bool                     // guarded by mu: no more are begun
 	stats  map[statsKey][]nodeStage // guarded by mu: what each life of each copy told last
 	begun  map[copyKey]*begun       // guarded by mu: sessions that wait for the next life of a copy
+	hung   []*stages.HungError      // guarded by mu: functions that did not return when the run was stopped
 	copies map[copyKey]*copyRecord  // guarded by mu
 	kept   []*session               // guarded by mu: sessions that are over, of which something has not been unpacked
 }
@@ -136,6 +138,20 @@ func (n *nodes) note(s *session, body []byte) {
 	if r := n.copies[copyKey{s.region, s.copy}]; r.now == s.shared {
 		r.told = all.Shared
 	}
+}
+
+// unreturned notes a function in a node that does not return though the run has been stopped.
+func (n *nodes) unreturned(h *stages.HungError) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.hung = append(n.hung, h)
+}
+
+// hanging returns the functions in nodes that did not return.
+func (n *nodes) hanging() []*stages.HungError {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.hung)
 }
 
 // fill adds what the stages of regions have done, which only their nodes know.

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -28,7 +29,6 @@ type session struct {
 	addr  string        // of a remote node, once it is known; owned by live
 	ended bool          // guarded by mu: the node has said that it is through
 	last  bool          // guarded by mu: it was told that nothing comes any more
-	parts time.Time     // guarded by mu: when it was told that the session is over
 
 	shared   *shared
 	expected int  // blocks that have come and were not unpacked; guarded by mu
@@ -166,20 +166,37 @@ func (s *session) live() {
 	s.link = l
 	s.mu.Unlock()
 	s.shared.returns(s.Send)
-	parted := context.AfterFunc(s.ctx, func() { s.part(l) }) // Recv does not look at a context
-	defer parted()
+	over := make(chan *time.Timer, 1)
+	parted := context.AfterFunc(s.ctx, func() { // Recv does not look at a context
+		s.part(l)
+		over <- time.AfterFunc(s.patience(), l.Close)
+	})
+	if c, ok := b.(*childBody); ok {
+		r := s.nodes.run
+		r.event(NodeStarted{r.info(), r.graph.RegionName(s.region), s.copy, s.life, c.p.Pid()})
+	}
 	s.told(ready)
 	err = s.hear(l)
+	if !parted() {
+		if inTime := (<-over).Stop(); !inTime {
+			b.end(0)
+			return
+		}
+	}
 	if s.ctx.Err() != nil || s.isEnded() {
 		b.end(s.patience())
 		return
 	}
 	l.Close()
 	exit := b.end(time.Second)
+	blames := b.blames(err)
+	if broken, ok := errors.AsType[*link.ProtocolError](err); ok { // it has ended because of that
+		exit, blames = errors.Join(broken, exit), false
+	}
 	if exit != nil {
 		err = exit
 	}
-	s.fail(err, b.blames(err))
+	s.fail(err, blames)
 }
 
 // open begins the session with the process.
@@ -197,16 +214,8 @@ func (s *session) isEnded() bool {
 	return s.ended
 }
 
-// patience is for how much longer a process may take to end: until a little before Stop has waited for it long enough.
-func (s *session) patience() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := s.nodes.run.cfg.Grace * 4 / 5
-	if s.parts.IsZero() {
-		return all
-	}
-	return max(all-time.Since(s.parts), 0)
-}
+// patience is how long a process may take to end: a little less than Stop waits for it.
+func (s *session) patience() time.Duration { return s.nodes.run.cfg.Grace * 9 / 10 }
 
 // part tells the node that the session is over.
 func (s *session) part(l *link.Session) {
@@ -214,10 +223,6 @@ func (s *session) part(l *link.Session) {
 		l.Send(&wire.Cancel{Reason: "stopped"})
 	}
 	l.CloseSend()
-	s.mu.Lock()
-	s.parts = time.Now()
-	s.mu.Unlock()
-	time.AfterFunc(s.patience(), l.Close) // from then on it is not listened to
 }
 
 // fail tells that the session is over, and why.
@@ -225,8 +230,19 @@ func (s *session) fail(err error, blames bool) {
 	if s.ctx.Err() != nil {
 		return
 	}
-	err, final := linkError(err)
+	err, final := linkError(s.refusal(err))
 	s.told(&actors.Lost{Err: &NodeError{Region: s.nodes.run.graph.RegionName(s.region), Copy: s.copy, Addr: s.addr, Err: err}, Final: final, Blames: blames})
+}
+
+// refusal adds to an error of a node that has built another graph in what they differ.
+func (s *session) refusal(err error) error {
+	r, refused := errors.AsType[*link.RefusedError](err)
+	if !refused || r.Code != wire.OtherGraph {
+		return err
+	}
+	g := s.nodes.run.graph
+	return &link.RefusedError{Code: r.Code, Text: fmt.Sprintf("pipeline %q is built otherwise there than here, for its build function depends on more than its configuration, or the programs "+
+		"are of different versions: %s", g.Name, plan.Difference(r.Text, printText(g)))}
 }
 
 // hear hands on what the node says, until it says no more.

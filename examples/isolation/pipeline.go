@@ -51,11 +51,14 @@ func pack(seed uint64) ([]byte, error) {
 		text = append(text, ' ')
 	}
 	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
 	if _, err := w.Write(text[:blockBytes]); err != nil {
 		return nil, err
 	}
-	err := w.Close()
+	err = w.Close()
 	return packed.Bytes(), err
 }
 
