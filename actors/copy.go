@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"errors"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -117,8 +118,13 @@ func (a *copyActor) hear(what any) {
 	case *wire.End:
 		a.stop()
 		a.tell(&copyEnded{worker: a.i})
-	case *wire.Abort:
-		a.tell(&copyFailed{worker: a.i, err: stages.DecodeError(a.s.run.graph, m.Error)})
+	case *wire.Abort: // its last word
+		err := stages.DecodeError(a.s.run.graph, m.Error)
+		if err == nil {
+			err = errors.New("a node has given up, without a text")
+		}
+		a.tell(&copyFailed{worker: a.i, err: err})
+		a.lost(&Lost{Err: err, Final: true})
 	case *Lost:
 		a.lost(m)
 	}

@@ -20,7 +20,7 @@ import (
 // ctx is the run's: when it ends, the run stops, as by Stop. Its values are seen by user code.
 //
 // Errors, all joined: those of the definition (*stages.DefinitionError), of the configuration, of the placement
-// (*PlacementError), and the cause of ctx's end if it has ended; then those of the options; then, also joined, those of dead
+// (*PlacementError, also of a node's name that has no address: it is looked up here, for 5 s at most), and the cause of ctx's end if it has ended; then those of the options; then, also joined, those of dead
 // letters: a stage whose input cannot be encoded (a *stages.DefinitionError that wraps codecs.ErrNotEncodable), a sink that
 // cannot be opened.
 func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out], at Placement, opts ...DeployOption) (*Run[Out], error) {
@@ -39,6 +39,9 @@ func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out],
 		return nil, errors.Join(err, validatePlacement(at))
 	}
 	regions, config, err := placeElsewhere(s.core, p, at)
+	if err == nil {
+		err = s.core.findNodes(ctx, p.Plan(), regions)
+	}
 	if err != nil {
 		return nil, err
 	}

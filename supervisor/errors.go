@@ -39,11 +39,15 @@ func (e *RunError) Unwrap() []error { return e.Causes }
 type NodeError struct {
 	Region string // its first and last stage, as in "decode..resize"
 	Copy   int    // counted from 0
-	Err    error  // an *ExitError if its end is known
+	Addr   string // of a remote node, as in "10.0.0.7:7433"; "" if it is a child, or not known
+	Err    error  // an *ExitError if its end is known; a *RefusedError or an *AuthError if there was no beginning
 }
 
 // Error says which, and why.
 func (e *NodeError) Error() string {
+	if e.Addr != "" {
+		return fmt.Sprintf("node %s at %s: %v", nodeName(e.Region, e.Copy), e.Addr, e.Err)
+	}
 	return fmt.Sprintf("node %s: %v", nodeName(e.Region, e.Copy), e.Err)
 }
 

@@ -88,6 +88,41 @@ type (
 	}
 )
 
+// Events of sessions with nodes: each is one life of a copy of a region. The last three are told by NodeConfig.OnEvent.
+type (
+	// NodeSilent says that nothing has been heard of a node for 10 s. It stops by itself then: 5 s later what it had is given
+	// to others, and NodeRestarted says so.
+	NodeSilent struct {
+		EventInfo
+		Node string // as in "decode..resize/0"
+		Addr string // as in "10.0.0.7:7433"
+		Err  error
+	}
+	// SessionStarted says that a program has a region here.
+	SessionStarted struct {
+		EventInfo
+		Peer   string // its address
+		Region string // its first and last stage, as in "decode..resize"; "" for the whole pipeline
+		Copy   int    // counted from 0
+	}
+	// SessionEnded says that it has it no longer. Err is nil if the program has ended it.
+	SessionEnded struct {
+		EventInfo
+		Peer   string
+		Region string
+		Copy   int
+		Err    error
+	}
+	// SessionRefused says that somebody was turned away: an *AuthError if he has not proved who he is, else a *RefusedError. Each
+	// reason is told once a second.
+	SessionRefused struct {
+		EventInfo
+		Peer   string
+		Err    error
+		Untold int64 // others for this reason since it was told last
+	}
+)
+
 // Events of stages and items.
 type (
 	// WorkerRestarted says that a stage's worker, or the iterator of a source, died, why, and when it is replaced.

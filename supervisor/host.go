@@ -40,6 +40,7 @@ type peer interface {
 	Accept(*wire.Ready) error
 	Refuse(*wire.Refuse) error
 	CloseSend()
+	Done() <-chan struct{}
 }
 
 func newHost(defs []stages.Blueprint) *host {
@@ -65,6 +66,11 @@ func (h *host) serve(ctx context.Context, p peer, open *wire.Open) {
 		p.Refuse(refusal)
 		return
 	}
+	h.tenant(ctx, p, open, g, r)
+}
+
+// tenant is a session that is not refused for what it asks for. It returns why it has ended, if it was not as it should.
+func (h *host) tenant(ctx context.Context, p peer, open *wire.Open, g *plan.Graph, r *plan.Region) error {
 	files := h.takeFiles()
 	mem, err := openShared(g.Codec, files, open.Arena)
 	for _, f := range files {
@@ -72,11 +78,10 @@ func (h *host) serve(ctx context.Context, p peer, open *wire.Open) {
 	}
 	if err != nil {
 		p.Refuse(&wire.Refuse{Code: wire.Full, Text: err.Error()})
-		return
+		return err
 	}
 	defer mem.close()
-	s := newTenancy(h, p, open, g, r, mem)
-	s.run(ctx)
+	return newTenancy(h, p, open, g, r, mem).run(ctx)
 }
 
 // takeFiles returns the files that the process was started with, once.
@@ -167,14 +172,14 @@ func newTenancy(h *host, p peer, open *wire.Open, g *plan.Graph, r *plan.Region,
 	return t
 }
 
-// run runs the region until the coordinator ends it, or is gone.
-func (t *tenancy) run(ctx context.Context) {
+// run runs the region until the coordinator ends it, or is gone. It returns why, if that was not as it should.
+func (t *tenancy) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	err := t.peer.Accept(&wire.Ready{Version: wire.Version, Build: buildID(), Fingerprint: t.open.Fingerprint, Boot: t.host.boot})
 	if err != nil {
 		close(t.ended)
-		return
+		return err
 	}
 	t.shared.returns(func(m wire.Message) { t.peer.Send(m) })
 	cfg := actors.Config{ID: t.open.Run, OnEvent: t.observe, OnEnd: func() { close(t.ended) }, Grace: t.open.Grace, Poison: 1}
@@ -188,13 +193,27 @@ func (t *tenancy) run(ctx context.Context) {
 	// Owner: the tenancy. Ends when the region's last item has been sent, or its actors are stopped. run waits for it.
 	go func() {
 		defer close(sent)
-		t.send(ctx)
+		if panicked := guard(func() error { t.send(ctx); return nil }); panicked != nil {
+			cancel()
+		}
 	}()
-	t.receive()
+	heard := make(chan error, 1)
+	// Owner: the tenancy. Ends with the session: at the latest when run has returned, which ends it. Nobody waits.
+	go func() { heard <- guard(func() error { return t.receive(ctx) }) }()
+	select {
+	case err = <-heard:
+	case <-ctx.Done():
+		select {
+		case <-t.peer.Done(): // it is lost
+			err = <-heard
+		default: // the node is to stop
+		}
+	}
 	cancel()
 	t.stop()
 	<-sent
 	t.tellUnreturned()
+	return err
 }
 
 // stop ends the actors, and waits for them, for most of the grace: the coordinator is to hear which of them do not end.
@@ -208,12 +227,22 @@ func (t *tenancy) stop() {
 	}
 }
 
-// receive handles what the coordinator says, until it says no more.
-func (t *tenancy) receive() {
-	for {
+// receive handles what the coordinator says, until it says no more. It returns an error if the coordinator is gone, or breaks a
+// rule.
+func (t *tenancy) receive(ctx context.Context) error {
+	for ended := false; ; {
 		m, err := t.peer.Recv()
+		if err == io.EOF {
+			return nil
+		}
 		if err != nil {
-			return
+			return err
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err := t.misplaced(m, ended); err != nil {
+			return err
 		}
 		switch m := m.(type) {
 		case *wire.Task:
@@ -223,13 +252,14 @@ func (t *tenancy) receive() {
 				t.frames.inputs(m)
 			}
 		case *wire.Release:
-			if t.shared.free(m.Blocks) != nil {
-				return // it is no coordinator that says so
+			if err := t.shared.free(m.Blocks); err != nil {
+				return err // it is no coordinator that says so
 			}
 		case *wire.End:
+			ended = true
 			t.actors.EndInput()
 		case *wire.Cancel:
-			return
+			return nil
 		case *wire.Limit, *wire.Drain, *wire.Skip:
 			if t.frames != nil {
 				t.frames.hear(m)

@@ -1,67 +1,108 @@
 package supervisor
 
 import (
-	"crypto/rand"
-	"encoding/hex"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log/slog"
 	"os"
-	"runtime"
-	"strings"
+
+	"github.com/weirflow/weir/internal/link/join"
 )
 
-// A JoinToken is a shared secret with the pin of the node's key. It prints as "[join token]", by whatever verb. The zero
-// JoinToken is none.
+// A JoinToken is a shared secret with the pin of the node's key. It prints as "[join token]", by whatever verb, and in
+// JSON and logs. The zero JoinToken is none.
 type JoinToken struct {
-	secret, pin [32]byte
-	path        string // of its file
+	token join.Token
+	path  string // of its file; "" if it is in none
 }
 
-// joinTokenMark begins the file of a token, so that a file of something else is told from one.
-const joinTokenMark = "weir-join-1 "
+// NewJoinToken makes a token in two files that only their owner can read: path for programs that deploy, and path.node,
+// with the node's private key, which stays where the node is. Files that exist are left alone, and are an error that is
+// fs.ErrExist. Errors are *TokenError.
+func NewJoinToken(path string) (JoinToken, error) { return joinToken(path, join.Create) }
 
-// NewJoinToken makes a token, and the file that ReadJoinToken reads, readable by its owner only. A file that exists is left as
-// it is, and is an error that is fs.ErrExist.
-func NewJoinToken(path string) (JoinToken, error) {
-	t := JoinToken{path: path}
-	rand.Read(t.secret[:]) // never fails
-	rand.Read(t.pin[:])
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return JoinToken{}, fmt.Errorf("join token: %w", err)
-	}
-	_, err = f.WriteString(joinTokenMark + hex.EncodeToString(t.secret[:]) + hex.EncodeToString(t.pin[:]) + "\n")
-	if err := errors.Join(err, f.Close()); err != nil {
-		return JoinToken{}, fmt.Errorf("join token: %w", errors.Join(err, os.Remove(path)))
-	}
-	return t, nil
-}
+// ReadJoinToken reads the file that NewJoinToken made, and refuses one that others may read. A node needs path.node
+// beside it; a program does not. Errors are *TokenError.
+func ReadJoinToken(path string) (JoinToken, error) { return joinToken(path, join.Read) }
 
-// ReadJoinToken reads the file that NewJoinToken made, and refuses one that others may read.
-func ReadJoinToken(path string) (JoinToken, error) {
-	text, mode, err := readSmallFile(path)
+// RotateJoinToken replaces the token in path and path.node. A node that reads it afterwards accepts the new token and the one
+// before, so that programs can be given the new file one after the other; rotating again ends the older one. A token that has
+// leaked is not rotated: remove its files, and make another one. Errors are *TokenError.
+func RotateJoinToken(path string) (JoinToken, error) { return joinToken(path, join.Rotate) }
+
+func joinToken(path string, from func(string) (join.Token, error)) (JoinToken, error) {
+	t, err := from(path)
 	if err != nil {
-		return JoinToken{}, fmt.Errorf("join token: %w", err)
+		return JoinToken{}, tokenError(err)
 	}
-	if mode.Perm()&0o077 != 0 && runtime.GOOS != "windows" { // where the bits say nothing
-		return JoinToken{}, fmt.Errorf("join token: others may read %s, its mode is %04o: want 0600", path, mode.Perm())
-	}
-	t := JoinToken{path: path}
-	digits, marked := strings.CutPrefix(strings.TrimSpace(string(text)), joinTokenMark)
-	b, err := hex.DecodeString(digits)
-	if !marked || err != nil || len(b) != len(t.secret)+len(t.pin) {
-		return JoinToken{}, fmt.Errorf("join token: %s is not the file of one", path)
-	}
-	copy(t.pin[:], b[copy(t.secret[:], b):])
-	return t, nil
+	return JoinToken{t, path}, nil
 }
 
 // String hides the token.
-func (JoinToken) String() string { return "[join token]" }
+func (JoinToken) String() string { return join.Token{}.String() }
 
 // Format hides the token from every verb of package fmt.
-func (t JoinToken) Format(s fmt.State, _ rune) { fmt.Fprint(s, t.String()) }
+func (t JoinToken) Format(f fmt.State, _ rune) { io.WriteString(f, t.String()) }
+
+// MarshalText hides the token from JSON and other encodings.
+func (t JoinToken) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// LogValue hides the token from slog.
+func (t JoinToken) LogValue() slog.Value { return slog.StringValue(t.String()) }
+
+// The names of the files that NewTestCertificates writes.
+const (
+	TestCAFile         = join.CAFile         // the authority, for both sides
+	TestNodeCertFile   = join.NodeCertFile   // for the node
+	TestNodeKeyFile    = join.NodeKeyFile    // for the node alone
+	TestClientCertFile = join.ClientCertFile // for programs that deploy
+	TestClientKeyFile  = join.ClientKeyFile  // for programs that deploy, alone
+)
+
+// NewTestCertificates writes certificates for a first try into a directory, which it makes if it is not there: an authority, a
+// certificate of a node that is reached as hosts (names or IP addresses; none means localhost, 127.0.0.1 and ::1), and
+// one of a program, with their keys, which only their owner can read. They are valid for 30 days. The authority's key is in no
+// file, so nobody can sign more in its name. Files that exist are left alone: the error is then fs.ErrExist.
+func NewTestCertificates(dir string, hosts ...string) error {
+	return join.MakeCertificates(dir, hosts...)
+}
+
+// ReadNodeCertificates returns NodeConfig.TLS from three files (PEM): the node's certificate, its key, and the authorities
+// of the programs that it lets in.
+func ReadNodeCertificates(certFile, keyFile, caFile string) (*tls.Config, error) {
+	return join.LoadNode(certFile, keyFile, caFile)
+}
+
+// ReadClientCertificates returns Remote.TLS from three files (PEM): the program's certificate, its key, and the authorities
+// of the nodes that it trusts.
+func ReadClientCertificates(certFile, keyFile, caFile string) (*tls.Config, error) {
+	return join.LoadClient(certFile, keyFile, caFile)
+}
+
+// A TokenError says what is wrong with a join token or its file.
+type TokenError struct {
+	Path   string // "" if the token is not from a file
+	Reason string
+	Err    error // what the operating system said; nil if it said nothing
+}
+
+// Error names the file. It has no secrets in it.
+func (e *TokenError) Error() string {
+	return (&join.TokenError{Path: e.Path, Reason: e.Reason, Err: e.Err}).Error()
+}
+
+// Unwrap returns Err.
+func (e *TokenError) Unwrap() error { return e.Err }
+
+func tokenError(err error) error {
+	if e, ok := errors.AsType[*join.TokenError](err); ok {
+		return &TokenError{e.Path, e.Reason, e.Err}
+	}
+	return err
+}
 
 // readSmallFile reads a file of at most 1 MiB. Anything but a file, such as a pipe, might block for ever.
 func readSmallFile(path string) ([]byte, fs.FileMode, error) {

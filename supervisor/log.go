@@ -60,7 +60,10 @@ type entry struct {
 
 func entryOf(e Event) entry {
 	i := e.Info()
-	d := entry{level: slog.LevelInfo, attrs: []slog.Attr{slog.String("pipeline", i.Pipeline), slog.String("run", string(i.Run))}}
+	d := entry{level: slog.LevelInfo}
+	if i.Run != "" || i.Pipeline != "" { // else it is of a node
+		d.add(slog.String("pipeline", i.Pipeline), slog.String("run", string(i.Run)))
+	}
 	if i.Job != "" {
 		d.add(slog.String("job", i.Job))
 	}
@@ -134,7 +137,7 @@ func entryOf(e Event) entry {
 		d.level, d.message = slog.LevelDebug, "node started"
 		d.add(slog.String("node", nodeName(e.Region, e.Copy)), slog.Int("incarnation", e.Incarnation), slog.Int("pid", e.PID))
 	default:
-		d.message = "event"
+		d.node(e)
 	}
 	return d
 }

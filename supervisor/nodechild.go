@@ -17,6 +17,8 @@ func (s *session) start() (body, *link.Conn, error) {
 	switch at := s.nodes.at[s.region].(type) {
 	case Subprocess:
 		return s.startChild(at)
+	case Remote:
+		return s.startRemote(s.nodes.reach[s.region])
 	}
 	panic("supervisor: a placement that was not checked")
 }
@@ -70,7 +72,7 @@ func (b *childBody) end(patience time.Duration) error {
 	return &ExitError{Status: x.Text, Code: x.Code, Stderr: string(x.Tail)}
 }
 
-func (b *childBody) blames() bool { return !b.killed }
+func (b *childBody) blames(error) bool { return !b.killed }
 
 func (b *childBody) close() { b.p.Conn().Close() }
 

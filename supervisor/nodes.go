@@ -21,6 +21,7 @@ type nodes struct {
 	config []byte
 	print  [32]byte
 	at     map[*plan.Region]Placement // of one copy
+	reach  map[*plan.Region]*reach    // of remote ones
 	placed []placed                   // immutable after placeRegions
 	held   []int                      // of each of placed: items that are with its copies at most; 0: its own bounds say it
 
@@ -31,6 +32,7 @@ type nodes struct {
 	open   int                      // guarded by mu: sessions that have not ended
 	closed bool                     // guarded by mu: no more are begun
 	stats  map[statsKey][]nodeStage // guarded by mu: what each life of each copy told last
+	begun  map[copyKey]*begun       // guarded by mu: sessions that wait for the next life of a copy
 	hung   []*stages.HungError      // guarded by mu: functions that did not return when the run was stopped
 	copies map[copyKey]*copyRecord  // guarded by mu
 	kept   []*session               // guarded by mu: sessions that are over, of which something has not been unpacked
@@ -43,7 +45,9 @@ type statsKey struct {
 }
 
 func newNodes(r *run, config []byte, print [32]byte) *nodes {
-	n := &nodes{run: r, config: config, print: print, at: map[*plan.Region]Placement{}, stats: map[statsKey][]nodeStage{}, copies: map[copyKey]*copyRecord{}}
+	n := &nodes{run: r, config: config, print: print, at: map[*plan.Region]Placement{}, stats: map[statsKey][]nodeStage{},
+		reach: map[*plan.Region]*reach{}, begun: map[copyKey]*begun{}, copies: map[copyKey]*copyRecord{},
+	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	return n
 }
@@ -86,6 +90,7 @@ func (n *nodes) close() {
 	n.closed = true
 	last := n.open == 0
 	n.mu.Unlock()
+	n.closeBegun()
 	if last {
 		n.forget()
 		n.run.leave(partNodes)

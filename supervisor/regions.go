@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,6 +15,8 @@ type placed struct {
 	region *plan.Region
 	at     Placement // of each copy: Subprocess or Remote
 	copies int
+	pooled bool   // as many copies were asked for
+	reach  *reach // of remote ones; set at last
 }
 
 // placeGraph finds the regions that a placement names, and refuses what cannot be: all faults, joined. There are none if
@@ -26,7 +29,7 @@ func placeGraph(g *plan.Graph, at Placement) (all []placed, err error) {
 	add := func(r *plan.Region, on Placement) {
 		p := placed{region: r, at: on, copies: 1}
 		if pool, ok := on.(Pool); ok {
-			p.at, p.copies = pool.Of, pool.Size
+			p.at, p.copies, p.pooled = pool.Of, pool.Size, true
 		}
 		if _, here := p.at.(InProcess); here {
 			return
@@ -133,6 +136,31 @@ func placeElsewhere[Out any](c *core, p stages.Pipeline[Out], at Placement) (all
 	return all, config, err
 }
 
+// findNodes finds the nodes of remote regions.
+func (c *core) findNodes(ctx context.Context, g *plan.Graph, all []placed) (err error) {
+	for i := range all {
+		err = errors.Join(err, all[i].find(ctx, c, g))
+	}
+	return err
+}
+
+// find finds the nodes of a remote region. A name that stands for several addresses makes a pool of them, where the region may
+// be one.
+func (p *placed) find(ctx context.Context, c *core, g *plan.Graph) (err error) {
+	at, remote := p.at.(Remote)
+	if !remote {
+		return nil
+	}
+	if p.reach, err = c.newReach(ctx, at); err != nil {
+		return err
+	}
+	pool := *p
+	if pool.copies = p.reach.addrs.size(); !p.pooled && pool.refused(g) == "" {
+		p.copies = pool.copies
+	}
+	return nil
+}
+
 // placeRegions returns the graph of what stays here, and the nodes of what does not.
 func (r *run) placeRegions(all []placed, config []byte) (*plan.Graph, *nodes) {
 	n := newNodes(r, config, plan.Fingerprint(r.graph))
@@ -140,7 +168,7 @@ func (r *run) placeRegions(all []placed, config []byte) (*plan.Graph, *nodes) {
 	var copies []int
 	for _, p := range all {
 		regions, copies = append(regions, p.region), append(copies, p.copies)
-		n.at[p.region] = p.at
+		n.at[p.region], n.reach[p.region] = p.at, p.reach
 	}
 	g := r.graph.Outside(regions, copies)
 	n.placed = all

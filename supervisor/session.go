@@ -26,7 +26,9 @@ type session struct {
 
 	mu    sync.Mutex
 	link  *link.Session // guarded by mu; nil before it is ready
+	addr  string        // of a remote node, once it is known; owned by live
 	ended bool          // guarded by mu: the node has said that it is through
+	last  bool          // guarded by mu: it was told that nothing comes any more
 
 	shared   *shared
 	expected int  // blocks that have come and were not unpacked; guarded by mu
@@ -121,6 +123,9 @@ func (s *session) letGo() {
 func (s *session) Send(m wire.Message) {
 	s.mu.Lock()
 	l := s.link
+	if _, end := m.(*wire.End); end {
+		s.last = true
+	}
 	s.mu.Unlock()
 	if l != nil {
 		l.Send(m)
@@ -135,8 +140,9 @@ type body interface {
 	// end lets the process go, or lets go of it, and waits until it is gone: at most for a while, after which it is killed.
 	// It returns how it has ended, if that says something.
 	end(patience time.Duration) error
-	// blames reports whether the end of the session may be the fault of what the process was at.
-	blames() bool
+	// blames reports whether the end of the session, why, may be the fault of what the process was at. It may take a while to
+	// find that out.
+	blames(why error) bool
 	close()
 }
 
@@ -150,7 +156,7 @@ func (s *session) live() {
 	}
 	defer b.close()
 	defer conn.Close()
-	l, ready, err := conn.Open(s.ctx, s.nodes.opening(s))
+	l, ready, err := s.open(b, conn)
 	if err != nil {
 		exit := b.end(0)
 		s.fail(errors.Join(err, exit), false)
@@ -183,7 +189,7 @@ func (s *session) live() {
 	}
 	l.Close()
 	exit := b.end(time.Second)
-	blames := b.blames()
+	blames := b.blames(err)
 	if broken, ok := errors.AsType[*link.ProtocolError](err); ok { // it has ended because of that
 		exit, blames = errors.Join(broken, exit), false
 	}
@@ -191,6 +197,15 @@ func (s *session) live() {
 		err = exit
 	}
 	s.fail(err, blames)
+}
+
+// open begins the session with the process.
+func (s *session) open(b body, conn *link.Conn) (*link.Session, *wire.Ready, error) {
+	message := func() *wire.Open { return s.nodes.opening(s) }
+	if remote, ok := b.(*remoteBody); ok {
+		return remote.open(s.ctx, message)
+	}
+	return conn.Open(s.ctx, message())
 }
 
 func (s *session) isEnded() bool {
@@ -218,21 +233,19 @@ func (s *session) fail(err error, blames bool) {
 	if s.ctx.Err() != nil {
 		return
 	}
-	refused, final := errors.AsType[*link.RefusedError](err)
-	if final {
-		err = s.refusal(refused)
-	}
-	s.told(&actors.Lost{Err: &NodeError{Region: s.nodes.run.graph.RegionName(s.region), Copy: s.copy, Err: err}, Final: final, Blames: blames})
+	err, final := linkError(s.refusal(err))
+	s.told(&actors.Lost{Err: &NodeError{Region: s.nodes.run.graph.RegionName(s.region), Copy: s.copy, Addr: s.addr, Err: err}, Final: final, Blames: blames})
 }
 
-// refusal is why a node has refused the session, for people.
-func (s *session) refusal(r *link.RefusedError) error {
-	if r.Code != wire.OtherGraph {
-		return r
+// refusal adds to an error of a node that has built another graph in what they differ.
+func (s *session) refusal(err error) error {
+	r, refused := errors.AsType[*link.RefusedError](err)
+	if !refused || r.Code != wire.OtherGraph {
+		return err
 	}
 	g := s.nodes.run.graph
-	return fmt.Errorf("pipeline %q is built otherwise there than here, for its build function depends on more than its configuration, or the programs "+
-		"are of different versions: %s: %w", g.Name, plan.Difference(r.Text, printText(g)), &link.RefusedError{Code: r.Code, Text: "the graphs differ"})
+	return &link.RefusedError{Code: r.Code, Text: fmt.Sprintf("pipeline %q is built otherwise there than here, for its build function depends on more than its configuration, or the programs "+
+		"are of different versions: %s", g.Name, plan.Difference(r.Text, printText(g)))}
 }
 
 // hear hands on what the node says, until it says no more.
@@ -241,8 +254,11 @@ func (s *session) hear(l *link.Session) error {
 		m, err := l.Recv()
 		if err != nil {
 			if err == io.EOF {
-				err = io.ErrUnexpectedEOF
+				err = errLeft
 			}
+			return err
+		}
+		if err := s.misplaced(m); err != nil {
 			return err
 		}
 		switch m := m.(type) {

@@ -70,7 +70,8 @@ func killAtTimes(seed uint64, kills *atomic.Int64) (end func()) {
 				return
 			case <-time.After(time.Duration(r.Int64N(most * int64(time.Millisecond)))):
 			}
-			for _, pid := range childrenOf(t) {
+			pids, _ := ownChildren()
+			for _, pid := range pids {
 				if syscall.Kill(pid, syscall.SIGKILL) == nil {
 					kills.Add(1)
 				}

@@ -1,9 +1,11 @@
 package supervisor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 	"sync"
 	"time"
@@ -28,6 +30,10 @@ type Supervisor struct {
 type core struct {
 	fault error              // of the call of Main
 	defs  []stages.Blueprint // given to Main; nil: it was not called
+
+	// How nodes are found and reached; nil: by the system.
+	lookup func(ctx context.Context, name string) ([]string, error)
+	dial   func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	mu     sync.Mutex
 	system *actors.System // guarded by mu; made by the first Deploy

@@ -309,10 +309,25 @@ type noting struct {
 // ClientHandshake is called for each connection.
 func (n noting) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	c, info, err := n.TransportCredentials.ClientHandshake(ctx, authority, conn)
+	n.note(err)
 	if err != nil {
-		n.note(err)
+		return nil, nil, err
 	}
-	return c, info, err
+	return notedConn{c, n.note}, info, nil
+}
+
+// A notedConn tells why it cannot be read: who proves nothing himself hears only so what the node wants.
+type notedConn struct {
+	net.Conn
+	note func(error)
+}
+
+func (c notedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err != nil {
+		c.note(err)
+	}
+	return n, err
 }
 
 // Clone is part of the interface.

@@ -103,6 +103,9 @@ type livingAddr struct {
 	conn *livingConn
 }
 
+// Unwrap returns the address alone.
+func (a livingAddr) Unwrap() net.Addr { return a.Addr }
+
 // connOf finds the connection below a stream; nil if it is none of ours.
 func connOf(p *peer.Peer) *livingConn {
 	if a, ok := p.Addr.(livingAddr); ok {

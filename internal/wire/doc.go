@@ -143,7 +143,10 @@
 //
 //	a copy is killed     Coordinator: read what the socket still holds, close the session, reap the process. Then every id that
 //	                     was out is waiting, deaths + 1, suspect. Back-off, and a new session, or other copies take over.
-//	the link drops       The same, without deaths + 1 if the process answers the next Open with the same Ready.Boot.
+//	the link drops       The coordinator looks who is there, at the same address, before anything is dispatched again. The same
+//	                     Ready.Boot: nobody is charged. Another one, or a machine on which nobody listens: the process has died,
+//	                     deaths + 1. Nobody can be asked for 15 s, a session that was refused, or one that the node has ended
+//	                     itself: nobody is charged.
 //	partition            The node ends its work 10 s after the last byte (its lease). The coordinator calls it lost after 10 s and
 //	                     dispatches again after 15 s. The old stream is closed before: nothing can be read from it.
 //	panic, error         None of the coordinator's concern: the node replaces the worker; the task keeps its place.

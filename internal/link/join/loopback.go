@@ -7,8 +7,12 @@ import (
 )
 
 // CheckLoopback returns nil if a is a TCP address that only this machine can reach: 127.0.0.0/8, ::1, or the former
-// written as IPv6. Addresses of other kinds, unix sockets among them, are refused: how far they reach is not known here.
+// written as IPv6. Addresses of other kinds, unix sockets among them, are refused: how far they reach is not known here. An address may be
+// wrapped in one that has Unwrap.
 func CheckLoopback(a net.Addr) error {
+	if w, ok := a.(interface{ Unwrap() net.Addr }); ok {
+		a = w.Unwrap()
+	}
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok || tcp == nil {
 		return fmt.Errorf("%s is no TCP address", describe(a))
