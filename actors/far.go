@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/restart"
 	"github.com/weirflow/weir/internal/wire"
 	"github.com/weirflow/weir/stages"
 )
@@ -348,3 +349,10 @@ func (s *stage) endCopies() bool {
 
 // copyHasFailed fails the run because a node says so.
 func (s *stage) copyHasFailed(m *copyFailed) { s.loseRegion(m.err) }
+
+// farLimits are those of processes. Who allows more than ten of them to die allows that in a row, too.
+func farLimits(s *plan.Stage) restart.Limits {
+	l := s.Restart.Limits()
+	l.InARow = max(l.InARow, l.Max)
+	return l
+}

@@ -42,6 +42,9 @@ type progress struct {
 func newMixer(r *Run, s *plan.Stage, box *mailbox, edges map[plan.Port]*edge, out outbox) *mixer {
 	m := &mixer{run: r, spec: s, mix: s.Mix, stats: r.stats[s.Index], box: box, outbox: out, waits: -1}
 	m.outbox.left = func(int) {}
+	if r.cfg.Resume != nil {
+		m.epoch = r.cfg.Resume.Epochs
+	}
 	if s.Rounds != nil {
 		for _, fork := range s.Rounds[0] {
 			m.rounds = append(m.rounds, progress{fork: fork})

@@ -98,6 +98,9 @@ func newStage(r *Run, s *plan.Stage, box *mailbox, in *edge, outs []outbox) *sta
 		stats = &stageStats{} // those are its last stage's
 	}
 	a := &stage{run: r, spec: s, stats: stats, box: box, in: in, outs: outs, limits: s.Restart.Limits()}
+	if s.Far != nil {
+		a.limits = farLimits(s)
+	}
 	a.record = restart.New(a.limits)
 	a.win = newWindow(s.Window(), r.clock)
 	in.limit.Store(a.win.granted)

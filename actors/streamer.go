@@ -48,7 +48,7 @@ type frameGone struct{ quiet }
 func (*frameGone) control() {}
 
 func newStreamer(r *Run, s *plan.Stage, box *mailbox, in *edge, out outbox) *streamer {
-	a := &streamer{run: r, spec: s, box: box, in: in, outbox: out, limits: s.Restart.Limits()}
+	a := &streamer{run: r, spec: s, box: box, in: in, outbox: out, limits: farLimits(s)}
 	if in != nil {
 		a.win = newWindow(s.Window(), r.clock)
 		in.limit.Store(a.win.granted)

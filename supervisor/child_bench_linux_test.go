@@ -5,10 +5,9 @@ import (
 	"io"
 	"net"
 	"os"
+	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/weirflow/weir/stages"
 	"github.com/weirflow/weir/supervisor"
@@ -16,8 +15,8 @@ import (
 
 // cpuOf is what processes have used, in both modes.
 func cpuOf(who int) time.Duration {
-	var u unix.Rusage
-	if err := unix.Getrusage(who, &u); err != nil {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(who, &u); err != nil {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
@@ -26,7 +25,7 @@ func cpuOf(who int) time.Duration {
 // drain takes all items, and reports what they took from the first one on.
 func drain[T any](b *testing.B, p stages.Pipeline[T], at supervisor.Placement, n int, use func(T)) {
 	b.Helper()
-	parent, child := cpuOf(unix.RUSAGE_SELF), cpuOf(unix.RUSAGE_CHILDREN)
+	parent, child := cpuOf(syscall.RUSAGE_SELF), cpuOf(syscall.RUSAGE_CHILDREN)
 	run, err := supervisor.Deploy(b.Context(), children, p, at)
 	if err != nil {
 		b.Fatal(err)
@@ -46,8 +45,8 @@ func drain[T any](b *testing.B, p stages.Pipeline[T], at supervisor.Placement, n
 	if got != n {
 		b.Fatalf("%d items of %d", got, n)
 	}
-	b.ReportMetric(float64(cpuOf(unix.RUSAGE_SELF)-parent)/float64(n), "parent-cpu-ns/op")
-	b.ReportMetric(float64(cpuOf(unix.RUSAGE_CHILDREN)-child)/float64(n), "child-cpu-ns/op")
+	b.ReportMetric(float64(cpuOf(syscall.RUSAGE_SELF)-parent)/float64(n), "parent-cpu-ns/op")
+	b.ReportMetric(float64(cpuOf(syscall.RUSAGE_CHILDREN)-child)/float64(n), "child-cpu-ns/op")
 	for _, s := range run.Stats().Nodes {
 		b.ReportMetric(float64(s.ArenaFull)/float64(n), "full/op")
 	}
@@ -95,7 +94,7 @@ func BenchmarkChild(b *testing.B) {
 
 // benchSocket writes messages through a pair of sockets.
 func benchSocket(b *testing.B, size int) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err != nil {
 		b.Fatal(err)
 	}

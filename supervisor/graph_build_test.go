@@ -18,6 +18,7 @@ type plant struct {
 	pipeline stages.Pipeline[parcel]
 	sinks    map[int]*basin // by vertex
 	hooks    *hooks
+	again    bool // it is killed there: some of the work is done more than once
 	away     bool // it runs in another process: its sinks and hooks are not those that are seen here
 
 	mu     sync.Mutex

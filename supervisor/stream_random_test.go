@@ -38,7 +38,7 @@ func tryAway(t *testing.T, seed uint64, kills *atomic.Int64) (bool, error) {
 	if g := at.Plan(); g.Whole().Parts || g.Whole().Cannot != "" {
 		return false, nil
 	}
-	p := &plant{graph: wildGraph(seed), away: true}
+	p := &plant{graph: wildGraph(seed), away: true, again: kills != nil}
 	pause := time.Microsecond
 	sup := children.With(supervisor.Config{MaxDeaths: 1000, Restart: stages.Restart{Max: 1000, First: pause, Pause: pause}})
 	run, err := supervisor.Deploy(ctx, sup, at, supervisor.Subprocess{})
@@ -49,7 +49,7 @@ func tryAway(t *testing.T, seed uint64, kills *atomic.Int64) (bool, error) {
 		return true, err
 	}
 	if kills != nil {
-		defer killAtTimes(seed, kills)()
+		defer killAtTimes(seed, kills, run.Stats)()
 	}
 	return true, p.reap(ctx, run)
 }
@@ -58,18 +58,26 @@ func tryAway(t *testing.T, seed uint64, kills *atomic.Int64) (bool, error) {
 var faultKills = flag.Int("fault.kills", 100, "children that each test kills which kills some")
 
 // killAtTimes kills the children of this process at random times, until the function is called that it returns, and counts.
-func killAtTimes(seed uint64, kills *atomic.Int64) (end func()) {
+func killAtTimes(seed uint64, kills *atomic.Int64, stats func() supervisor.Stats) (end func()) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	stop, done := make(chan bool), make(chan bool)
 	most := []int64{2, 10, 40, 100}[r.IntN(4)]
 	go func() {
 		defer close(done)
+		var seen, barren int64 // ten deaths without progress in between are the end
 		for {
 			select {
 			case <-stop:
 				return
 			case <-time.After(time.Duration(r.Int64N(most * int64(time.Millisecond)))):
 			}
+			s := stats()
+			if now := s.Yielded + s.Delivered + s.Filtered + s.Failed; now > seen {
+				seen, barren = now, 0
+			} else if barren > 5 {
+				continue
+			}
+			barren++
 			pids, _ := ownChildren()
 			for _, pid := range pids {
 				if syscall.Kill(pid, syscall.SIGKILL) == nil {

@@ -118,7 +118,8 @@ type Config struct {
 	// node, when that died. 0 means 3. Where it is not known what a process was at, all items count that were with it; each
 	// of them is then tried alone.
 	MaxDeaths int
-	// Restart says how often processes of a region may be replaced, and after which pauses. Together is not used.
+	// Restart says how often processes of a region may be replaced, and after which pauses. Together is not used. Max is also
+	// how many may die in a row without an item finished in between, if it is more than ten.
 	Restart stages.Restart
 
 	// Grace is how long Stop waits for functions and tasks to end, and how long a function may ignore that its Timeout is

@@ -277,9 +277,6 @@ func (d dice) message(k int) wire.Message {
 	case 5:
 		return &wire.Limit{Frames: d.Uint64() >> d.IntN(64), Bytes: d.Uint64() >> d.IntN(64)}
 	case 6:
-		if d.oneIn(2) {
-			return &wire.Skip{Epoch: d.count()}
-		}
 		return &wire.Drain{}
 	case 7:
 		return &wire.Stopped{At: d.positions()}
@@ -313,9 +310,11 @@ func (d dice) message(k int) wire.Message {
 		return &wire.Ping{}
 	case 19:
 		return &wire.Pong{}
+	case 20:
+		return &wire.Skip{Epoch: d.count()}
 	}
 	return nil
 }
 
 // kinds is how many kinds of messages there are.
-const kinds = 20
+const kinds = 21
