@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"errors"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -26,7 +25,7 @@ type copyActor struct {
 	ending  bool
 	pieces  []*piece // that it has
 	tally   plan.Tally
-	paths   []string      // of the outputs of one item
+	items   []wire.Item   // memory for a message
 	lastAt  time.Duration // when a piece was last complete
 }
 
@@ -49,10 +48,13 @@ func (a *copyActor) Receive(c actor.Context) {
 		if !m.state.CompareAndSwap(queued, taken) {
 			return
 		}
-		m.sent = false
-		if a.pieces = append(a.pieces, m); a.ready {
-			a.send(m)
+		if !a.ready { // the session was lost, and another one may be long in coming, or never come
+			a.complete(m)
+			a.tell(m)
+			return
 		}
+		a.pieces = append(a.pieces, m)
+		a.send(m)
 	case *told:
 		if m.life == a.life {
 			a.hear(m.what)
@@ -89,13 +91,12 @@ func (a *copyActor) open(life int) {
 // end lets the session end when it has nothing any more.
 func (a *copyActor) end() {
 	a.ending = true
-	switch {
-	case a.ready:
+	if a.ready {
 		a.session.Send(&wire.End{})
-	case a.session != nil:
-		a.stop()
-		a.tell(&copyEnded{worker: a.i})
+		return
 	}
+	a.stop()
+	a.tell(&copyEnded{worker: a.i})
 }
 
 func (a *copyActor) stop() {
@@ -111,9 +112,6 @@ func (a *copyActor) hear(what any) {
 	case *wire.Ready:
 		a.ready = true
 		a.tell(&copyReady{worker: a.i})
-		for _, p := range a.pieces {
-			a.send(p)
-		}
 	case *wire.Result:
 		a.accept(m)
 	case *wire.End:
@@ -130,34 +128,41 @@ func (a *copyActor) hear(what any) {
 func (a *copyActor) send(p *piece) {
 	p.sent, p.missing = true, 0
 	p.sentAt = a.s.run.clock()
-	t := wire.Task{Isolated: p.suspect}
+	t := wire.Task{Isolated: p.suspect, Items: a.items[:0]}
 	ids := p.lot.chunk.Head().IDs.From(p.from)
 	size := 0
-	for i := p.from; i < p.to; i++ {
+	pack := func(k int) {
+		i := p.from + k
 		id := ids.Next().ID()
 		e := &p.lot.entries[i]
 		if e.accepted {
-			continue
+			return
 		}
 		payload, err := a.session.Pack(p.lot.chunk, i)
 		if err != nil {
-			*e = a.refused(a.s.spec.Far.Region.From, id, err)
-			continue
+			*e = outcome{refused: err, accepted: true}
+			return
 		}
 		p.missing++
 		if size += len(payload.Bytes); size > messageBytes && len(t.Items) > 0 {
 			a.session.Send(&t)
 			t.Items, size = t.Items[:0], len(payload.Bytes)
 		}
-		t.Items = append(t.Items, wire.Item{
+		item := wire.Item{
 			ID: p.lot.first + uint64(i), Attempt: p.lostTimes, Payload: payload,
 			Identity: wire.Identity{Source: id.Source, Epoch: id.Epoch, Index: id.Index, Path: id.Path},
-		})
+		}
+		t.Items = append(t.Items, item)
 	}
+	plan.ApartEach(p.items(), pack, func(k int) {
+		p.lot.entries[p.from+k] = outcome{refused: errGoexit, accepted: true}
+	})
 	if len(t.Items) > 0 {
 		a.session.Send(&t)
 	}
 	a.session.Packed()
+	clear(t.Items[:cap(t.Items)])
+	a.items = t.Items[:0]
 	if p.missing == 0 {
 		a.giveBack(p)
 	}
@@ -165,14 +170,6 @@ func (a *copyActor) send(p *piece) {
 
 // messageBytes is how much of payloads goes in one message; the payload of an item goes in one, whatever its size.
 const messageBytes = 256 << 10
-
-// refused is the outcome of an item that cannot cross.
-func (a *copyActor) refused(stage int, id plan.ID, err error) outcome {
-	return outcome{accepted: true, failures: []wire.Failure{{
-		Stage: stage, Attempts: 1, Error: stages.EncodeError(a.s.run.graph, err),
-		Identity: wire.Identity{Source: id.Source, Epoch: id.Epoch, Index: id.Index, Path: id.Path},
-	}}}
-}
 
 // accept takes what has come of tasks into the ledger: of those that this session has, and of each once.
 func (a *copyActor) accept(r *wire.Result) {
@@ -252,12 +249,8 @@ func (a *copyActor) outstanding() (ids []uint64) {
 // complete writes into a piece what has been accepted of it, up to the first item that has not been, or of which something has
 // failed.
 func (a *copyActor) complete(p *piece) {
-	n := 0
-	for i := p.from; i < p.to; i++ {
-		n += len(p.lot.entries[i].outputs)
-	}
-	out := a.s.spec.Pool.Get(max(n, 1))
-	ids, from := &out.Head().IDs, p.lot.chunk.Head().IDs.From(p.from)
+	u := unpack(a, p)
+	ids, from := &u.out.Head().IDs, p.lot.chunk.Head().IDs.From(p.from)
 	p.reached = p.to
 	for i := p.from; i < p.to; i++ {
 		e := &p.lot.entries[i]
@@ -265,84 +258,45 @@ func (a *copyActor) complete(p *piece) {
 			p.reached = i
 			break
 		}
-		made, faults := a.unpack(out, p, i, e)
-		if a.s.spec.Far.Lends && faults == nil {
+		u.look(i, e)
+		*e = outcome{accepted: true}
+		if a.s.spec.Far.Lends && u.faults == nil {
 			p.lot.chunk.Lent(i).Release()
 		}
-		if made == 1 && faults == nil && a.paths[0] == "" {
+		made := len(u.paths)
+		if made == 1 && u.faults == nil && u.paths[0] == "" {
 			continue
 		}
 		from.CopyTo(ids, i)
 		parent := from.Next()
 		switch {
-		case faults != nil:
+		case u.faults != nil:
 			if made > 0 {
 				var parents plan.IDs
 				parents.Append(parent)
-				f := plan.NewForeign(&parents, a.paths)
+				f := plan.NewForeign(&parents, u.paths)
 				f.Grow(1) // what has failed
 				ids.Members(f, 0, made)
 				p.open = plan.Partial{Family: f, Outputs: made}
 			}
-			p.faults, p.Err = faults, faults[0].item
+			p.faults, p.Err = u.faults, u.faults[0].item
 		case made == 0:
 			p.dropped++
 			a.tally.SettleOne(parent, plan.Filtered)
 		default:
-			ids.Foreign(&a.tally, parent, a.paths)
+			ids.Foreign(&a.tally, parent, u.paths)
 		}
-		if faults != nil {
+		if u.faults != nil {
 			p.reached = i
 			break
 		}
-		*e = outcome{accepted: true}
 	}
 	from.CopyTo(ids, p.reached)
-	p.out = out
+	p.out = u.out
 	now := a.s.run.clock()
 	if p.sent && p.reached > p.from {
 		p.busy = now - max(p.sentAt, a.lastAt)
 		a.lastAt = now
 	}
 	a.s.run.settle(&a.tally)
-}
-
-// unpack appends the outputs of an item, and returns how many there are and what of it has failed.
-func (a *copyActor) unpack(out plan.Chunk, p *piece, i int, e *outcome) (made int, faults []fault) {
-	g := a.s.run.graph
-	a.paths = a.paths[:0]
-	for k := range e.outputs {
-		if err := e.from.Unpack(out, e.outputs[k].Payload); err != nil {
-			spec := a.s.spec.Far.Of
-			id := stages.IDOf(g, p.lot.chunk.Head().IDs.At(i))
-			id.Path += e.outputs[k].Path
-			faults = append(faults, fault{spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: id, Attempts: 1, Err: err}})
-			continue
-		}
-		made++
-		a.paths = append(a.paths, e.outputs[k].Path)
-	}
-	for k := range e.failures {
-		f := &e.failures[k]
-		if f.Stage < 0 || f.Stage >= len(g.Stages) {
-			f.Stage = a.s.spec.Far.Region.From
-		}
-		spec := g.Stages[f.Stage]
-		if spec.Far != nil {
-			spec = spec.Far.Of
-		}
-		id := plan.ID{Source: f.Identity.Source, Epoch: f.Identity.Epoch, Index: f.Identity.Index, Path: f.Identity.Path}
-		if id.Source < 0 || id.Source >= len(g.Stages) {
-			id = p.lot.chunk.Head().IDs.At(i)
-		}
-		err := stages.DecodeError(g, f.Error)
-		if err == nil {
-			err = errors.New("an error without a text")
-		}
-		faults = append(faults, fault{
-			spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(g, id), Attempts: f.Attempts, Err: err},
-			fatal: f.Fatal, hung: f.Hung, letter: f.Letter.Bytes, lettered: f.Lettered && spec.Policy.Letters != nil,
-		})
-	}
-	return made, faults
 }

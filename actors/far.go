@@ -37,18 +37,8 @@ type outcome struct {
 	from     Session // of which its payloads are
 	outputs  []wire.Output
 	failures []wire.Failure
+	refused  error // it cannot be encoded, so nothing came of it
 	accepted bool
-}
-
-// A fault is one item of a region that has failed for good there.
-type fault struct {
-	id       plan.ID // of one that a node has told in a frame
-	spec     *plan.Stage
-	item     *stages.ItemError
-	fatal    bool
-	hung     bool
-	letter   []byte // what the stage's dead letter contains
-	lettered bool
 }
 
 type (
@@ -127,7 +117,7 @@ func (s *stage) dispatchFar() {
 		if suspects >= 0 && !s.isolating() {
 			w := s.idleCopy()
 			if w < 0 {
-				s.endIfNobodyIsLeft()
+				s.endFar()
 				return
 			}
 			s.far.room = 1
@@ -142,7 +132,7 @@ func (s *stage) dispatchFar() {
 		}
 		w := s.roomiest()
 		if w < 0 {
-			s.endIfNobodyIsLeft()
+			s.endFar()
 			return
 		}
 		if k >= 0 {
@@ -263,11 +253,11 @@ func (s *stage) returnedFar(p *piece, with, n int) {
 	if err := f.poisoned[first+uint64(n)]; err != nil && p.Err == nil {
 		delete(f.poisoned, first+uint64(n))
 		delete(f.deaths, first+uint64(n))
-		from := s.run.graph.Stages[s.spec.Far.Region.From]
+		from := s.run.spec(s.spec.Far.Region.From)
 		p.from += n
 		item := &stages.ItemError{Stage: from.Name, Item: s.itemID(p), Attempts: s.run.cfg.Poison, Err: err}
 		p.from -= n
-		p.faults = []fault{{spec: from, item: item}}
+		p.faults = []fault{{spec: from, item: item, lettered: from.Policy.Letters != nil, input: true}}
 		p.Err = err
 	}
 }
@@ -323,10 +313,21 @@ func (s *stage) loseRegion(err error) {
 	}
 	s.gaveUp = true
 	s.run.fail(s.spec, err)
+	s.endFar()
+}
+
+// endFar ends a stage that has given up, at the first item that is not done, when no copy is left to do it.
+func (s *stage) endFar() {
 	s.endIfNobodyIsLeft()
-	if s.head == nil && s.waiting == 0 && !s.aborted {
-		s.abort()
+	if !s.gaveUp || s.aborted || s.head != nil {
+		return
 	}
+	for i := range s.workers {
+		if s.workers[i].opened {
+			return
+		}
+	}
+	s.abort() // what comes now would not be done, and all before it is out
 }
 
 // endCopies tells the copies that nothing comes any more, and reports whether all of them have ended.
@@ -347,41 +348,3 @@ func (s *stage) endCopies() bool {
 
 // copyHasFailed fails the run because a node says so.
 func (s *stage) copyHasFailed(m *copyFailed) { s.loseRegion(m.err) }
-
-// judgeFaults decides what becomes of the item at which a piece stands, of which something has failed elsewhere.
-func (s *stage) judgeFaults(p *piece) {
-	f := &p.faults[0]
-	if f.lettered && !f.fatal {
-		p.waits = true
-		if p.items() > 1 { // what lies behind it does not wait
-			s.lost = append(s.lost, s.split(p, 1))
-		}
-		s.cx.Send(s.run.letterActors[f.spec.Index], &letterRequest{from: s.self, item: f.item, payload: f.letter, far: true, piece: p})
-		return
-	}
-	s.failedFar(p, false)
-}
-
-// failedFar goes on behind the first fault of the item at which a piece stands, or fails the run there.
-func (s *stage) failedFar(p *piece, letter bool) {
-	f := p.faults[0]
-	s.run.lastFailed.Store(f.item)
-	err := s.run.failedForGood(f.spec, f.item, letter, false)
-	if f.fatal {
-		err = f.item
-	}
-	if err == nil && len(p.faults) > 1 {
-		p.faults = p.faults[1:]
-		s.judgeFaults(p)
-		return
-	}
-	p.faults = nil
-	p.stops = s.stops(p) // behind settle, what it was made of may be gone
-	s.settle(p, plan.Failed)
-	if err != nil {
-		s.run.fail(f.spec, err)
-		s.doomAt(p)
-		return
-	}
-	s.pass(p)
-}

@@ -31,12 +31,12 @@ func (a *framer) identities(m *wire.Frame, f *framed) (finished int64) {
 		switch plan.Fate(s.Fate) {
 		case plan.Filtered:
 			span.Reset()
-			span.Source(s.Source, s.Epoch, s.From, int(s.To-s.From))
+			a.sources(&span, EpochOf{s.Source, s.Epoch}, s.From, s.To-s.From)
 			a.tally.Settle(&span, 0, span.Len(), plan.Filtered)
 		case plan.Delivered:
 			delivered += s.To - s.From
 		case plan.Failed:
-			f.failed.Source(s.Source, s.Epoch, s.From, int(s.To-s.From))
+			a.sources(&f.failed, EpochOf{s.Source, s.Epoch}, s.From, s.To-s.From)
 			continue
 		default:
 			plain = false
@@ -106,7 +106,7 @@ func (b *builder) count() {
 		for i := s.From; i < s.To && plan.Fate(s.Fate) == plan.Delivered; i++ {
 			if refs[inputOf{EpochOf{s.Source, s.Epoch}, i}] == 0 {
 				var one plan.IDs
-				one.Source(s.Source, s.Epoch, i, 1)
+				b.a.sources(&one, EpochOf{s.Source, s.Epoch}, i, 1)
 				b.a.tally.Settle(&one, 0, 1, plan.Delivered)
 			}
 		}
@@ -117,7 +117,7 @@ func (b *builder) count() {
 			continue
 		}
 		var one plan.IDs
-		one.Source(k.Source, k.Epoch, k.index, 1)
+		b.a.sources(&one, k.EpochOf, k.index, 1)
 		fam := plan.NewForeign(&one, make([]string, n))
 		if partly[k] {
 			fam.Grow(1)
@@ -226,7 +226,7 @@ func (b *builder) group(outs []wire.FrameOutput) {
 	}
 	ids := &b.part.Head().IDs
 	if first := outs[0].Members; !b.parts && len(first) == 1 && first[0].N == 1 && len(paths) == 1 && paths[0] == "" && b.share == nil {
-		ids.Source(first[0].Source, first[0].Epoch, first[0].Index, 1)
+		b.a.sources(ids, EpochOf{first[0].Source, first[0].Epoch}, first[0].Index, 1)
 		b.counted++
 		b.here++
 		return
@@ -259,14 +259,14 @@ func (b *builder) parents(members []wire.Member) (p plan.IDs) {
 			continue
 		}
 		if b.share == nil {
-			p.Source(k.Source, k.Epoch, k.Index, int(k.N))
+			b.a.sources(&p, EpochOf{k.Source, k.Epoch}, k.Index, k.N)
 			continue
 		}
 		for n := range k.N {
 			in := inputOf{EpochOf{k.Source, k.Epoch}, k.Index + n}
 			fam := b.share[in]
 			if fam == nil {
-				p.Source(k.Source, k.Epoch, in.index, 1)
+				b.a.sources(&p, in.EpochOf, in.index, 1)
 				continue
 			}
 			p.Members(fam, b.used[in], 1)
@@ -285,6 +285,6 @@ func (b *builder) refused(first, o *wire.FrameOutput, err error) {
 		id.Source, id.Epoch, id.Index = k.Source, k.Epoch, k.Index
 	}
 	b.f.faults = append(b.f.faults, &fault{
-		id: id, spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(b.a.s.run.graph, id), Attempts: 1, Err: err},
+		id: id, spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(b.a.s.run.graph, b.a.named(id)), Attempts: 1, Err: err},
 	})
 }

@@ -35,7 +35,7 @@ func (b *builder) family(in inputOf, whole bool) *plan.Family {
 	fam := b.a.live[in]
 	if fam == nil {
 		var one plan.IDs
-		one.Source(in.Source, in.Epoch, in.index, 1)
+		b.a.sources(&one, in.EpochOf, in.index, 1)
 		at := one.From(0)
 		if fam = plan.NewFamily(&b.a.tally, at.Peek(), 1); whole {
 			fam = plan.NewForeign(&one, []string{""}) // which goes on under its own name

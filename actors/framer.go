@@ -24,12 +24,13 @@ type framer struct {
 	session Session
 	life    int
 	ready   bool
-	over    bool
+	shut    bool
 	tally   plan.Tally
 
 	next     uint64                   // frame
 	epochs   int                      // ends that have come
 	done     map[EpochOf]*plan.Spans  // what is done, of the epochs that are not over
+	fed      *fed                     // of a region that is fed from here; nil: it has its own sources
 	partial  plan.Settled             // of inputs that are not done: what has been accepted
 	live     map[inputOf]*plan.Family // the same inputs
 	yielded  map[EpochOf]int64
@@ -86,37 +87,49 @@ func (f *framed) settleFailed(r *Run) {
 }
 
 func newFramer(s *streamer, box *mailbox) *framer {
-	return &framer{
+	a := &framer{
 		s: s, box: box, skipped: -1, done: map[EpochOf]*plan.Spans{}, yielded: map[EpochOf]int64{}, live: map[inputOf]*plan.Family{},
 	}
+	if s.in != nil {
+		a.fed = &fed{}
+	}
+	return a
 }
 
 func (a *framer) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *told:
-		if m.life == a.life && !a.over {
+		if m.life == a.life && !a.shut {
 			a.hear(m.what)
 		}
 	case *openCopy:
 		a.open(m.life)
+	case *fedInput:
+		if a.shut {
+			m.chunk.Free()
+			return
+		}
+		a.take(m.chunk)
+	case *fedEnd:
+		if a.fed.ended = true; a.ready {
+			a.session.Send(&wire.End{Last: a.fed.count})
+		}
 	case *frameGone:
 		a.waiting--
 		a.limit()
 	case *drain:
-		if a.draining = true; a.ready {
-			a.session.Send(&wire.Drain{})
-		}
+		a.drain()
 	case *skip:
 		if a.skipped = max(a.skipped, m.epoch); a.ready {
 			a.session.Send(&wire.Skip{Epoch: m.epoch})
 		}
 	case *endCopy:
-		a.over = true
+		a.shut = true
 		a.leave()
 	case *actor.Started:
 		a.self, a.up = c.Self(), c.Parent()
 	case *actor.Stopping:
-		a.over = true
+		a.shut = true
 		a.leave()
 	case *actor.Stopped:
 		a.box.close()
@@ -127,7 +140,7 @@ func (a *framer) tell(m any) { a.s.run.send(a.up, m) }
 
 // open begins a session where the one before has left off.
 func (a *framer) open(life int) {
-	if a.over {
+	if a.shut {
 		return
 	}
 	a.life = life
@@ -152,6 +165,21 @@ func (a *framer) open(life int) {
 	}
 	slices.SortFunc(o.Stop, func(a, b wire.Position) int { return a.Source - b.Source })
 	a.session = run.cfg.Nodes.Start(a.s.spec.Far.Region, 0, o, func(what any) { run.send(self, &told{life: life, what: what}) })
+}
+
+// drain has the sources end: behind what they have yielded. A node that is not the first does not know what that was, so another
+// one begins that does.
+func (a *framer) drain() {
+	switch {
+	case a.draining:
+		return
+	case a.life > 1 && a.stop == nil && a.fed == nil:
+		a.leave()
+		a.tell(&retry{})
+	case a.ready:
+		a.session.Send(&wire.Drain{})
+	}
+	a.draining = true
 }
 
 // furthest is how far the sources are known to have come.
@@ -189,6 +217,9 @@ func (a *framer) hear(what any) {
 			a.session.Send(&wire.Skip{Epoch: a.skipped})
 		}
 		a.limit()
+		if a.fed != nil {
+			a.sendAll()
+		}
 	case *wire.Frame:
 		if err := a.accept(m); err != nil {
 			a.hear(&Lost{Err: err})
@@ -206,7 +237,7 @@ func (a *framer) hear(what any) {
 		if err == nil {
 			err = errors.New("the node has failed without saying why")
 		}
-		a.over = true
+		a.shut = true
 		a.leave()
 		a.tell(&framed{abort: err})
 	case *Lost:
@@ -229,7 +260,11 @@ func (a *framer) accept(m *wire.Frame) error {
 	if m.Seq != a.next {
 		return fmt.Errorf("the node has sent frame %d, not %d", m.Seq, a.next)
 	}
-	if err := a.check(m); err != nil {
+	err := a.check(m)
+	if err == nil && a.fed != nil {
+		err = a.fed.check(m)
+	}
+	if err != nil {
 		return err
 	}
 	a.next++
@@ -247,7 +282,13 @@ func (a *framer) accept(m *wire.Frame) error {
 	}
 	f.finished += a.identities(m, f)
 	a.part(m)
+	if a.fed != nil {
+		a.over(m)
+	}
 	for _, s := range m.Done {
+		if a.fed != nil {
+			break
+		}
 		at := EpochOf{s.Source, s.Epoch}
 		if a.done[at] == nil {
 			a.done[at] = &plan.Spans{}
@@ -299,7 +340,12 @@ func (a *framer) part(m *wire.Frame) {
 
 // check refuses what would not be true of any region of this graph.
 func (a *framer) check(m *wire.Frame) error {
-	source := func(i int) bool { return slices.Contains(a.s.spec.Far.Region.Stages, i) && a.s.run.spec(i).Feed != nil }
+	source := func(i int) bool {
+		if a.fed != nil {
+			return i == a.s.spec.Far.Region.In.Stage
+		}
+		return slices.Contains(a.s.spec.Far.Region.Stages, i) && a.s.run.spec(i).Feed != nil
+	}
 	for _, s := range m.Done {
 		if !source(s.Source) {
 			return fmt.Errorf("the node speaks of stage %d as a source", s.Source)
@@ -340,7 +386,7 @@ func (a *framer) faultsOf(m *wire.Frame) (all []*fault) {
 		}
 		id := plan.ID{Source: w.Identity.Source, Epoch: w.Identity.Epoch, Index: w.Identity.Index, Path: w.Identity.Path}
 		all = append(all, &fault{
-			id: id, spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(g, id), Attempts: w.Attempts, Err: err},
+			id: id, spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(g, a.named(id)), Attempts: w.Attempts, Err: err},
 			fatal: w.Fatal, hung: w.Hung, letter: w.Letter.Bytes, lettered: w.Lettered && spec.Policy.Letters != nil,
 		})
 	}

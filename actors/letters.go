@@ -37,9 +37,10 @@ type letterRequest struct {
 	chunk   plan.Chunk // nil: there is nothing but the error
 	at      int        // place of the item in chunk
 	piece   *piece
-	payload []byte // instead of the item in chunk, if far
-	far     bool   // the item is another process's
-	stored  error  // nil: it has been
+	payload []byte // instead of the item in chunk, if encoded
+	encoded bool
+	far     bool  // the item is another process's
+	stored  error // nil: it has been
 }
 
 // syncLetters says that all that has been written before is to be synced.
@@ -111,7 +112,7 @@ func (a *letterActor) sink(f func(context.Context) error) (told bool, err error)
 func (a *letterActor) write(d *letterRequest) (told bool, err error) {
 	var l stages.Letter
 	told, err = a.guard(func(context.Context) (err error) {
-		if d.far {
+		if d.encoded {
 			l = stages.LetterFrom(a.run.graph, d.item, d.payload)
 			return nil
 		}

@@ -11,6 +11,8 @@ const (
 	// pieceTime is about how long a piece should take. One costs 2 µs all in, so less would show; more would share out
 	// less evenly at the end of a burst.
 	pieceTime = float64(100 * time.Microsecond)
+	// farPieceTime is pieceTime for what goes to another process, where a piece is several messages and waits on the way.
+	farPieceTime = float64(300 * time.Microsecond)
 	// wakeTime is how much work must wait before a further worker is woken: cheap stages don't wake the machine.
 	wakeTime = float64(50 * time.Microsecond)
 	// tickTime is how long pieces are out before somebody looks.
@@ -154,7 +156,11 @@ func (s *stage) spawn(i int) {
 func (s *stage) pieceSize() int {
 	n := 1
 	if s.service > 0 {
-		n = max(int(pieceTime/s.service), 1)
+		span := pieceTime
+		if s.far != nil {
+			span = farPieceTime
+		}
+		n = max(int(span/s.service), 1)
 	}
 	if s.far != nil && s.far.room > 0 {
 		n = min(n, s.far.room)

@@ -280,8 +280,12 @@ func (a *root) spawn(c actor.Context) {
 			make = func(box *mailbox) actor.Actor { return newSource(r, sp, box, t, outs[0]) }
 		case sp.Mix != nil:
 			make = func(box *mailbox) actor.Actor { return newMixer(r, sp, box, a.edges, outs[0]) }
-		case sp.Far != nil && len(sp.In) == 0:
-			make = func(box *mailbox) actor.Actor { return newStreamer(r, sp, box, outs[0]) }
+		case sp.Far != nil && !sp.Far.Region.Keyed:
+			var in *edge
+			if len(sp.In) > 0 {
+				in = a.edges[sp.In[0]]
+			}
+			make = func(box *mailbox) actor.Actor { return newStreamer(r, sp, box, in, outs[0]) }
 		case sp.Intake:
 			r.intake = newIntake(r, sp, outs[0])
 			make = func(box *mailbox) actor.Actor { r.intake.box = box; return r.intake }

@@ -22,6 +22,10 @@ type streamer struct {
 	outbox outbox
 	framer *actor.PID
 
+	in   *edge // what feeds the region; nil: its own sources do
+	win  window
+	left uint64 // places of the input that have left
+
 	queue   fifo[*framed] // accepted, not begun
 	current *framed       // in the outbox, or its failures are being judged
 	waiting bool          // for a letter
@@ -43,8 +47,12 @@ type frameGone struct{ quiet }
 
 func (*frameGone) control() {}
 
-func newStreamer(r *Run, s *plan.Stage, box *mailbox, out outbox) *streamer {
-	a := &streamer{run: r, spec: s, box: box, outbox: out, limits: s.Restart.Limits()}
+func newStreamer(r *Run, s *plan.Stage, box *mailbox, in *edge, out outbox) *streamer {
+	a := &streamer{run: r, spec: s, box: box, in: in, outbox: out, limits: s.Restart.Limits()}
+	if in != nil {
+		a.win = newWindow(s.Window(), r.clock)
+		in.limit.Store(a.win.granted)
+	}
 	a.record = restart.New(a.limits)
 	a.outbox.left = func(int) {}
 	return a
@@ -59,6 +67,24 @@ func (s *streamer) Receive(c actor.Context) {
 		}
 		s.record.Progress()
 		s.queue.push(m)
+	case plan.Chunk:
+		if s.over {
+			m.Free()
+			return
+		}
+		s.win.weigh(m.Bytes(), m.Len())
+		s.cx.Send(s.framer, &fedInput{chunk: m})
+		return
+	case *eos:
+		s.failed = s.failed || m.failed
+		s.cx.Send(s.framer, &fedEnd{})
+		return
+	case *fedDone:
+		s.left += uint64(m.places)
+		if limit, ok := s.win.next(s.left); ok {
+			s.in.grant(limit)
+		}
+		return
 	case *edge:
 		m.pending.Store(false)
 	case *copyReady:
@@ -83,6 +109,7 @@ func (s *streamer) Receive(c actor.Context) {
 	case *cancel:
 		s.outbox.close()
 		s.close()
+		s.upstream()
 		return
 	case *actor.Started:
 		s.cx = c
@@ -179,7 +206,7 @@ func (s *streamer) judge() {
 	k := f.steps[0].fault
 	if k.lettered && !k.fatal {
 		s.waiting = true
-		s.cx.Send(s.run.letterActors[k.spec.Index], &letterRequest{from: s.cx.Self(), item: k.item, payload: k.letter, far: true})
+		s.cx.Send(s.run.letterActors[k.spec.Index], &letterRequest{from: s.cx.Self(), item: k.item, payload: k.letter, encoded: true, far: true})
 		return
 	}
 	s.failedForGood(k, false)
@@ -249,7 +276,15 @@ func (s *streamer) fail(of *plan.Stage, err error) {
 		s.timer.Stop()
 	}
 	s.cx.Send(s.framer, &endCopy{})
+	s.upstream()
 	s.outbox.end(true)
+}
+
+// upstream cancels what feeds the region.
+func (s *streamer) upstream() {
+	if s.in != nil && s.in.up != nil {
+		s.cx.Send(s.in.up, &cancel{edge: s.in})
+	}
 }
 
 // finish sends the end behind everything else.

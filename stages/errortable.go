@@ -13,6 +13,7 @@ import (
 
 	"github.com/weirflow/weir/codecs"
 	"github.com/weirflow/weir/codecs/msgpack"
+	"github.com/weirflow/weir/internal/payload"
 	"github.com/weirflow/weir/internal/plan"
 )
 
@@ -38,6 +39,7 @@ func knownErrors() []error {
 		syscall.EMFILE, syscall.ENAMETOOLONG, syscall.ENETUNREACH, syscall.ENFILE, syscall.ENODEV, syscall.ENOENT,
 		syscall.ENOMEM, syscall.ENOSPC, syscall.ENOSYS, syscall.ENOTCONN, syscall.ENOTDIR, syscall.ENOTEMPTY, syscall.ENOTSUP,
 		syscall.EPERM, syscall.EPIPE, syscall.EROFS, syscall.ESTALE, syscall.ETIMEDOUT, syscall.EXDEV,
+		codecs.ErrTooLarge, payload.ErrReleased, payload.ErrMalformed,
 	}
 }
 

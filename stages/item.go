@@ -50,13 +50,17 @@ func working(w *plan.Work) bool { return w != nil && w.In != nil && !w.Flushing 
 // Flush, it is 0.
 func Attempt(ctx context.Context) int {
 	w := plan.WorkOf(ctx)
-	switch {
-	case !working(w):
+	if !working(w) {
 		return 0
-	case w.Next == w.First:
-		return w.Attempt + w.Replays
 	}
-	return 1 + w.Replays
+	before := w.Replays
+	if tried := w.Place.Graph.Tried; tried != nil {
+		before += tried(w.Item())
+	}
+	if w.Next == w.First {
+		return w.Attempt + before
+	}
+	return 1 + before
 }
 
 // Where describes the stage and the place that a function runs in: for logs and metrics, not for decisions.

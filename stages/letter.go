@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/weirflow/weir/internal/plan"
@@ -79,8 +78,13 @@ func newLetter(g *plan.Graph, failed *ItemError) Letter {
 // describe says what the payload is.
 func (l *Letter) describe(g *plan.Graph) {
 	l.Codec = g.Codec.Name()
-	if i := slices.IndexFunc(g.Stages, func(s *plan.Stage) bool { return s.Name == l.Stage }); i >= 0 {
-		l.Shape = letterShape(g.Input(g.Stages[i]))
+	for _, s := range g.Stages {
+		if s.Far != nil {
+			s = s.Far.Of
+		}
+		if s.Name == l.Stage {
+			l.Shape = letterShape(g.Input(s))
+		}
 	}
 }
 

@@ -14,6 +14,10 @@ import (
 // shows can still be changed by the process that made it: copy the bytes before you check them, if you do not trust it. Inside of
 // another value, and as a dead letter, a View travels as a copy, and what arrives is private.
 //
+// Around a part of the graph that is in another process, the runtime releases what it is through with: in the process that
+// a View was sent to, when its item is done, and in the one that it came from, unless a Tee gives it to others, too. A function there
+// must not keep it.
+//
 // A View stays valid when the process that made it dies, and when the run ends. One that is never released keeps its
 // part of the shared memory, unless nobody has called Bytes; when that is used up, payloads are copied through the connection.
 type View struct{ ref payload.Ref }

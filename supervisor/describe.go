@@ -69,7 +69,11 @@ func (r *run) String() string {
 		if p.copies > 1 {
 			copies = fmt.Sprintf("%d processes; the mailboxes and rooms of its stages are per copy", p.copies)
 		}
-		fmt.Fprintf(&b, "Region %q has %s. At most %d items are there at once.\n", r.graph.RegionName(p.region), copies, r.nodes.held[k])
+		fmt.Fprintf(&b, "Region %q has %s.", r.graph.RegionName(p.region), copies)
+		if most := r.nodes.held[k]; most > 0 {
+			fmt.Fprintf(&b, " At most %d items are there at once.", most)
+		}
+		b.WriteByte('\n')
 	}
 	return b.String()
 }

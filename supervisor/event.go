@@ -40,6 +40,14 @@ type (
 		Err   error
 		Stats Stats
 	}
+	// NodeStarted says that a process of a region is there, and takes items.
+	NodeStarted struct {
+		EventInfo
+		Region      string // its first and last stage, as in "decode..resize"
+		Copy        int    // counted from 0
+		Incarnation int    // counted from 1
+		PID         int    // of a child process
+	}
 	// NodeRestarted says that a process of a region is gone, and when it is replaced.
 	NodeRestarted struct {
 		EventInfo

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -26,6 +27,7 @@ type gather struct {
 // An input is one that is worked on, and what has come of it so far.
 type input struct {
 	identity wire.Identity
+	tried    int // times, by nodes that are gone
 	entry    wire.Entry
 	size     extent         // of the entry
 	large    bool           // it cannot be sent, and has failed
@@ -50,22 +52,25 @@ func (g *gather) take(m *wire.Task) {
 	g.mu.Lock()
 	for i := range m.Items {
 		in := &all[i]
-		in.identity, in.entry.ID, in.entry.Outputs = m.Items[i].Identity, m.Items[i].ID, in.one[:0]
+		in.identity, in.tried = m.Items[i].Identity, m.Items[i].Attempt
+		in.entry.ID, in.entry.Outputs = m.Items[i].ID, in.one[:0]
 		g.inputs[in.entry.ID] = in
 	}
 	g.mu.Unlock()
 	var refused []wire.Entry
-	for i := range m.Items {
-		it := &m.Items[i]
-		if err := c.Unpack(g.t.shared.unpacker, it.Payload); err != nil {
-			refused = append(refused, wire.Entry{ID: it.ID, Failures: []wire.Failure{{
-				Stage: g.t.region.From, Identity: it.Identity, Attempts: 1, Error: stages.EncodeError(g.t.graph, err),
-			}}})
-			continue
+	refuse := func(i int, err error) {
+		refused = append(refused, wire.Entry{ID: m.Items[i].ID, Failures: []wire.Failure{{
+			Stage: g.t.region.From, Identity: m.Items[i].Identity, Attempts: 1, Error: stages.EncodeError(g.t.graph, err),
+		}}})
+	}
+	plan.ApartEach(len(m.Items), func(i int) {
+		if err := c.Unpack(g.t.shared.unpacker, m.Items[i].Payload); err != nil {
+			refuse(i, err)
+			return
 		}
 		all[i].lent = c.Lent(c.Len() - 1)
-		ids.Source(source, 0, int64(it.ID), 1)
-	}
+		ids.Source(source, 0, int64(m.Items[i].ID), 1)
+	}, func(i int) { refuse(i, errGoexit) })
 	if len(refused) > 0 {
 		g.mu.Lock()
 		for i := range refused {
@@ -74,18 +79,25 @@ func (g *gather) take(m *wire.Task) {
 		g.mu.Unlock()
 		g.t.peer.Send(&wire.Result{Entries: refused})
 	}
+	if c.Len() == 0 {
+		c.Free()
+		return
+	}
 	g.t.actors.Put(c)
 }
+
+// errGoexit is what is wrong with an item of which the methods have ended their goroutine.
+var errGoexit = errors.New("its methods called runtime.Goexit")
 
 // add takes what has come out.
 func (g *gather) add(c plan.Chunk) {
 	n := c.Len()
 	g.packed = g.packed[:0]
-	for i := range n {
+	plan.ApartEach(n, func(i int) {
 		g.t.shared.packer.Leave()
 		p, err := g.t.shared.pack(c, i)
 		g.packed = append(g.packed, packed{p, err})
-	}
+	}, func(int) { g.packed = append(g.packed, packed{err: errGoexit}) })
 	at := c.Head().IDs.From(0)
 	g.mu.Lock()
 	for i := range n {
@@ -160,6 +172,16 @@ func (g *gather) rename(id plan.ID) plan.ID {
 	}
 	w := in.named(id.Path)
 	return plan.ID{Source: w.Source, Epoch: w.Epoch, Index: w.Index, Path: w.Path}
+}
+
+// tried returns how often an item has been tried by nodes that are gone.
+func (g *gather) tried(id plan.ID) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if in := g.inputs[uint64(id.Index)]; in != nil {
+		return in.tried
+	}
+	return 0
 }
 
 // letters have the region's stages keep the items that have failed for good, to be sent with their failure.

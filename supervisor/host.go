@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -105,7 +106,7 @@ func (h *host) find(open *wire.Open) (*plan.Graph, *plan.Region, *wire.Refuse) {
 		return nil, nil, &wire.Refuse{Code: wire.BadConfig, Text: err.Error()}
 	}
 	if plan.Fingerprint(g) != open.Fingerprint {
-		return nil, nil, &wire.Refuse{Code: wire.OtherGraph, Text: fmt.Sprintf("pipeline %q is built otherwise here: its build function depends on more than its configuration, or the programs are of different versions", open.Pipeline)}
+		return nil, nil, &wire.Refuse{Code: wire.OtherGraph, Text: printText(g)}
 	}
 	r, err := regionOf(g, open.From, open.To)
 	if err != nil {
@@ -115,6 +116,12 @@ func (h *host) find(open *wire.Open) (*plan.Graph, *plan.Region, *wire.Refuse) {
 		return nil, nil, &wire.Refuse{Code: wire.BadRequest, Text: "the region is of another mode here"}
 	}
 	return g, r, nil
+}
+
+// printText is what the fingerprint of a graph is made of: as much as fits into a message.
+func printText(g *plan.Graph) string {
+	t := plan.FingerprintText(g)
+	return strings.ToValidUTF8(t[:min(len(t), wire.MaxText)], "")
 }
 
 // regionOf returns the region between two stages by name; the whole graph if they have none.
@@ -149,9 +156,13 @@ func newTenancy(h *host, p peer, open *wire.Open, g *plan.Graph, r *plan.Region,
 	t := &tenancy{host: h, peer: p, open: open, graph: g, region: r, shared: mem, inside: g.Inside(r), ended: make(chan struct{})}
 	if r.Keyed {
 		t.gather = newGather(t)
-		t.inside.Rename = t.gather.rename
+		t.inside.Rename, t.inside.Tried = t.gather.rename, t.gather.tried
 	} else {
 		t.frames = newFrames(t)
+		if r.In.Stage != plan.None {
+			t.frames.fed = map[uint64]*fedItem{}
+			t.inside.Rename = t.frames.rename
+		}
 	}
 	return t
 }
@@ -183,12 +194,13 @@ func (t *tenancy) run(ctx context.Context) {
 	cancel()
 	t.stop()
 	<-sent
+	t.tellUnreturned()
 }
 
-// stop ends the actors, and waits for them, for the grace.
+// stop ends the actors, and waits for them, for most of the grace: the coordinator is to hear which of them do not end.
 func (t *tenancy) stop() {
 	t.actors.Stop()
-	grace := time.NewTimer(t.open.Grace)
+	grace := time.NewTimer(t.open.Grace - min(t.open.Grace*2/5, time.Second))
 	defer grace.Stop()
 	select {
 	case <-t.ended:
@@ -205,7 +217,11 @@ func (t *tenancy) receive() {
 		}
 		switch m := m.(type) {
 		case *wire.Task:
-			t.gather.take(m)
+			if t.gather != nil {
+				t.gather.take(m)
+			} else {
+				t.frames.take(m)
+			}
 		case *wire.Release:
 			if t.shared.free(m.Blocks) != nil {
 				return // it is no coordinator that says so

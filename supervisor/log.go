@@ -130,6 +130,9 @@ func entryOf(e Event) entry {
 			d.add(slog.Bool("letter", true))
 		}
 		d.err(e.Err.Err)
+	case NodeStarted:
+		d.level, d.message = slog.LevelDebug, "node started"
+		d.add(slog.String("node", nodeName(e.Region, e.Copy)), slog.Int("incarnation", e.Incarnation), slog.Int("pid", e.PID))
 	default:
 		d.message = "event"
 	}

@@ -53,6 +53,11 @@ func every() []struct {
 			`level=ERROR msg="run failed" pipeline=thumbs run=c0ffee err="pipeline \"thumbs\": no luck (and 2 more)" yielded=10 delivered=6 filtered=2 failed=1 inflight=1 elapsed=1.5s`,
 		},
 		{
+			"node started", supervisor.NodeStarted{EventInfo: info, Region: "decode", Copy: 0, Incarnation: 2, PID: 77},
+			`{"level":"debug","pipeline":"thumbs","run":"c0ffee","node":"decode/0","incarnation":2,"pid":77,"message":"node started"}`,
+			`level=DEBUG msg="node started" pipeline=thumbs run=c0ffee node=decode/0 incarnation=2 pid=77`,
+		},
+		{
 			"node restarted", supervisor.NodeRestarted{EventInfo: info, Region: "decode..resize", Copy: 2, Incarnation: 1, Err: cause, Retry: 100 * time.Millisecond},
 			`{"level":"warn","pipeline":"thumbs","run":"c0ffee","node":"decode..resize/2","incarnation":1,"pause":"100ms","err":"no luck","message":"node restarted"}`,
 			`level=WARN msg="node restarted" pipeline=thumbs run=c0ffee node=decode..resize/2 incarnation=1 pause=100ms err="no luck"`,

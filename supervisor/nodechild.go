@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"os"
 	"time"
 
@@ -34,10 +35,10 @@ func (s *session) startChild(at Subprocess) (body, *link.Conn, error) {
 	if err != nil {
 		exit := b.end(0)
 		b.close()
-		if exit != nil {
-			err = exit
+		if !b.killed {
+			return nil, nil, exit
 		}
-		return nil, nil, err
+		return nil, nil, errors.Join(err, exit)
 	}
 	return b, conn, nil
 }
@@ -50,7 +51,6 @@ type childBody struct {
 }
 
 func (b *childBody) end(patience time.Duration) error {
-	b.p.End()
 	t := time.NewTimer(patience)
 	defer t.Stop()
 	select {
@@ -62,7 +62,6 @@ func (b *childBody) end(patience time.Duration) error {
 			b.killed = true
 			b.p.Kill()
 		}
-		<-b.p.Exited()
 	}
 	x := b.p.Exit()
 	if x.Dropped > 0 {

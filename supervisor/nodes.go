@@ -12,6 +12,7 @@ import (
 	"github.com/weirflow/weir/codecs/msgpack"
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
+	"github.com/weirflow/weir/stages"
 )
 
 // nodes are where the regions of a run live: actors.Nodes.
@@ -21,7 +22,7 @@ type nodes struct {
 	print  [32]byte
 	at     map[*plan.Region]Placement // of one copy
 	placed []placed                   // immutable after placeRegions
-	held   []int                      // of each of placed: items that are with its copies at most
+	held   []int                      // of each of placed: items that are with its copies at most; 0: its own bounds say it
 
 	ctx    context.Context // of everything below; ends when the run's part in other processes is to end
 	cancel context.CancelFunc
@@ -30,6 +31,7 @@ type nodes struct {
 	open   int                      // guarded by mu: sessions that have not ended
 	closed bool                     // guarded by mu: no more are begun
 	stats  map[statsKey][]nodeStage // guarded by mu: what each life of each copy told last
+	hung   []*stages.HungError      // guarded by mu: functions that did not return when the run was stopped
 	copies map[copyKey]*copyRecord  // guarded by mu
 	kept   []*session               // guarded by mu: sessions that are over, of which something has not been unpacked
 }
@@ -131,6 +133,20 @@ func (n *nodes) note(s *session, body []byte) {
 	if r := n.copies[copyKey{s.region, s.copy}]; r.now == s.shared {
 		r.told = all.Shared
 	}
+}
+
+// unreturned notes a function in a node that does not return though the run has been stopped.
+func (n *nodes) unreturned(h *stages.HungError) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.hung = append(n.hung, h)
+}
+
+// hanging returns the functions in nodes that did not return.
+func (n *nodes) hanging() []*stages.HungError {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.hung)
 }
 
 // fill adds what the stages of regions have done, which only their nodes know.

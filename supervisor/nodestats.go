@@ -102,6 +102,24 @@ func (t *tenancy) observe(e actors.Event) {
 	}
 }
 
+// tellUnreturned tells the coordinator, when the region has been stopped, of functions that do not return.
+func (t *tenancy) tellUnreturned() {
+	for _, h := range t.actors.Hung() {
+		n := nodeEvent{Kind: "unreturned", Stage: h.Stage, Worker: h.Worker, Item: h.Item, Error: stages.EncodeError(t.graph, h)}
+		if b, err := new(msgpack.Codec).Append(nil, n); err == nil {
+			t.peer.Send(&wire.Event{Body: b})
+		}
+	}
+}
+
+// hung is the error of a function that does not return.
+func (n *nodeEvent) hung(err error) *stages.HungError {
+	if h, ok := err.(*stages.HungError); ok {
+		return h
+	}
+	return &stages.HungError{Stage: n.Stage, Worker: n.Worker, Item: n.Item}
+}
+
 // eventOf is what a node has told, or nil.
 func (r *run) eventOf(body []byte) actors.Event {
 	var n nodeEvent
@@ -110,6 +128,8 @@ func (r *run) eventOf(body []byte) actors.Event {
 	}
 	err := stages.DecodeError(r.graph, n.Error)
 	switch n.Kind {
+	case "unreturned":
+		r.nodes.unreturned(n.hung(err))
 	case "restarted":
 		return actors.Restarted{Stage: n.Stage, Worker: n.Worker, Lives: n.Lives, Err: err, Retry: n.Retry}
 	case "retried":
@@ -119,11 +139,7 @@ func (r *run) eventOf(body []byte) actors.Event {
 	case "hook":
 		return actors.HookFailed{Stage: n.Stage, Err: err}
 	case "hung":
-		h := &stages.HungError{Stage: n.Stage, Worker: n.Worker, Item: n.Item}
-		if hung, ok := err.(*stages.HungError); ok {
-			h = hung
-		}
-		return actors.Hung{Err: h}
+		return actors.Hung{Err: n.hung(err)}
 	}
 	return nil
 }

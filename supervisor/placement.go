@@ -37,8 +37,10 @@ type Subprocess struct {
 	// MemoryBytes is the child's GOMEMLIMIT. Where the system can limit the memory of a process, it does so 256 MiB above
 	// that: a child that wants more dies and is replaced. At least 1 MiB; 0: no limit.
 	MemoryBytes int64
-	// ArenaBytes is the shared memory for large payloads, from 16 KiB on. An item that finds no room goes through the
-	// link instead. At least 16 KiB; 0: 64 MiB.
+	// ArenaBytes is the shared memory for large payloads, from 16 KiB on, in each direction: byte slices, slices of numbers,
+	// codecs.Bulk and Views, that are items themselves. It takes memory as it is used, up to this much. An item that finds no room goes
+	// through the link instead, which NodeStats.ArenaFull counts; one of more than 64 MiB cannot, and fails with
+	// codecs.ErrTooLarge: let there be room for all of those that are on their way at once. At least 16 KiB; 0: 64 MiB.
 	ArenaBytes int64
 	// Env is added to the environment of the child, which otherwise has only what is harmless of this process's (PATH, HOME,
 	// TMPDIR, TZ, the locale, and what is Go's). An entry is "KEY=value"; or "KEY", for the value it has in this process,

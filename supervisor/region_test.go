@@ -3,6 +3,7 @@ package supervisor_test
 import (
 	"context"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/weirflow/weir/stages"
@@ -13,7 +14,14 @@ import (
 var children *supervisor.Supervisor
 
 func TestMain(m *testing.M) {
-	children = supervisor.Main(doubles, batched, split, printers, wild, streams)
+	misbehave()
+	children = supervisor.Main(slices.Concat(
+		[]stages.Blueprint{doubles, shapes, clumsies},
+		[]stages.Blueprint{batched, split, wild, streams, unending, passes},
+		[]stages.Blueprint{printers},
+		bulkPipelines(),
+		benchPipelines(),
+	)...)
 	os.Exit(m.Run())
 }
 

@@ -147,7 +147,7 @@ func (r *run) placeRegions(all []placed, config []byte) (*plan.Graph, *nodes) {
 	for _, p := range regions {
 		s := g.Stages[p.To]
 		s.Restart = r.cfg.nodeRestart()
-		held := s.Mailbox
+		held := 0
 		if len(s.In) > 0 {
 			held = g.InputWindow(s, 0).Most()
 		}

@@ -254,7 +254,11 @@ func (r *run) Stop() error {
 	case <-grace.C:
 	}
 	var errs []error
-	for _, h := range r.actors.Hung() {
+	hung := r.actors.Hung()
+	if r.nodes != nil {
+		hung = append(hung, r.nodes.hanging()...)
+	}
+	for _, h := range hung {
 		errs = append(errs, h)
 		if h.Item == (stages.ID{}) { // else it has been told when its stage went on
 			r.event(StageHung{r.info(), h.Stage, h})

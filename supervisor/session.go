@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -159,20 +160,37 @@ func (s *session) live() {
 	s.link = l
 	s.mu.Unlock()
 	s.shared.returns(s.Send)
-	parted := context.AfterFunc(s.ctx, func() { s.part(l) }) // Recv does not look at a context
-	defer parted()
+	over := make(chan *time.Timer, 1)
+	parted := context.AfterFunc(s.ctx, func() { // Recv does not look at a context
+		s.part(l)
+		over <- time.AfterFunc(s.patience(), l.Close)
+	})
+	if c, ok := b.(*childBody); ok {
+		r := s.nodes.run
+		r.event(NodeStarted{r.info(), r.graph.RegionName(s.region), s.copy, s.life, c.p.Pid()})
+	}
 	s.told(ready)
 	err = s.hear(l)
+	if !parted() {
+		if inTime := (<-over).Stop(); !inTime {
+			b.end(0)
+			return
+		}
+	}
 	if s.ctx.Err() != nil || s.isEnded() {
 		b.end(s.patience())
 		return
 	}
 	l.Close()
 	exit := b.end(time.Second)
+	blames := b.blames()
+	if broken, ok := errors.AsType[*link.ProtocolError](err); ok { // it has ended because of that
+		exit, blames = errors.Join(broken, exit), false
+	}
 	if exit != nil {
 		err = exit
 	}
-	s.fail(err, b.blames())
+	s.fail(err, blames)
 }
 
 func (s *session) isEnded() bool {
@@ -182,7 +200,10 @@ func (s *session) isEnded() bool {
 }
 
 // patience is how long a process may take to end: a little less than Stop waits for it.
-func (s *session) patience() time.Duration { return s.nodes.run.cfg.Grace * 4 / 5 }
+func (s *session) patience() time.Duration {
+	g := s.nodes.run.cfg.Grace
+	return g - min(g/4, 500*time.Millisecond)
+}
 
 // part tells the node that the session is over.
 func (s *session) part(l *link.Session) {
@@ -199,9 +220,19 @@ func (s *session) fail(err error, blames bool) {
 	}
 	refused, final := errors.AsType[*link.RefusedError](err)
 	if final {
-		err = refused
+		err = s.refusal(refused)
 	}
 	s.told(&actors.Lost{Err: &NodeError{Region: s.nodes.run.graph.RegionName(s.region), Copy: s.copy, Err: err}, Final: final, Blames: blames})
+}
+
+// refusal is why a node has refused the session, for people.
+func (s *session) refusal(r *link.RefusedError) error {
+	if r.Code != wire.OtherGraph {
+		return r
+	}
+	g := s.nodes.run.graph
+	return fmt.Errorf("pipeline %q is built otherwise there than here, for its build function depends on more than its configuration, or the programs "+
+		"are of different versions: %s: %w", g.Name, plan.Difference(r.Text, printText(g)), &link.RefusedError{Code: r.Code, Text: "the graphs differ"})
 }
 
 // hear hands on what the node says, until it says no more.

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -50,7 +49,7 @@ func tryAway(t *testing.T, seed uint64, kills *atomic.Int64) (bool, error) {
 		return true, err
 	}
 	if kills != nil {
-		defer killAtTimes(seed, kills, run.Stats)()
+		defer killAtTimes(t, seed, kills, run.Stats)()
 	}
 	return true, p.reap(ctx, run)
 }
@@ -59,7 +58,7 @@ func tryAway(t *testing.T, seed uint64, kills *atomic.Int64) (bool, error) {
 var faultKills = flag.Int("fault.kills", 100, "children that each test kills which kills some")
 
 // killAtTimes kills the children of this process at random times, until the function is called that it returns, and counts.
-func killAtTimes(seed uint64, kills *atomic.Int64, stats func() supervisor.Stats) (end func()) {
+func killAtTimes(t *testing.T, seed uint64, kills *atomic.Int64, stats func() supervisor.Stats) (end func()) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	stop, done := make(chan bool), make(chan bool)
 	most := []int64{2, 10, 40, 100}[r.IntN(4)]
@@ -79,7 +78,7 @@ func killAtTimes(seed uint64, kills *atomic.Int64, stats func() supervisor.Stats
 				continue
 			}
 			barren++
-			for _, pid := range childrenOf(os.Getpid()) {
+			for _, pid := range childrenOf(t) {
 				if syscall.Kill(pid, syscall.SIGKILL) == nil {
 					kills.Add(1)
 				}

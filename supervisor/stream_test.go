@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -70,7 +69,7 @@ func runStream(t *testing.T, c *streamCase, at supervisor.Placement, cfg supervi
 	}
 	r.stats = run.Stats()
 	checkEnd(t, r.stats, r.err)
-	if left := childrenOf(os.Getpid()); len(left) > 0 {
+	if left := childrenOf(t); len(left) > 0 {
 		t.Errorf("processes are left: %v", left)
 	}
 	return r

@@ -48,8 +48,23 @@ func (c *Codec) Check(t reflect.Type) error {
 }
 
 // Append implements codecs.Codec. Equal values have equal encodings. With an error it returns dst as it was.
-func (c *Codec) Append(dst []byte, v any) ([]byte, error) {
-	t := reflect.TypeOf(v)
+func (c *Codec) Append(dst []byte, v any) ([]byte, error) { return c.append(dst, reflect.ValueOf(v)) }
+
+// AppendPointer is Append of what p points to, which may not be nil and stays as it is. It saves the allocation that it takes to make
+// an interface of a struct.
+func (c *Codec) AppendPointer(dst []byte, p any) ([]byte, error) {
+	v := reflect.ValueOf(p)
+	if v.Kind() != reflect.Pointer || v.IsNil() {
+		return dst, fmt.Errorf("msgpack: encode what %T points to: not a pointer to a value", p)
+	}
+	return c.append(dst, v.Elem())
+}
+
+func (c *Codec) append(dst []byte, v reflect.Value) ([]byte, error) {
+	var t reflect.Type
+	if v.IsValid() {
+		t = v.Type()
+	}
 	p, err := c.plan(t)
 	if err != nil {
 		return dst, err
@@ -58,7 +73,7 @@ func (c *Codec) Append(dst []byte, v any) ([]byte, error) {
 	if !ok {
 		e = newEncoder()
 	}
-	out, err := e.run(p, dst, reflect.ValueOf(v))
+	out, err := e.run(p, dst, v)
 	c.encoders.Put(e)
 	if err != nil {
 		return dst, fmt.Errorf("encode %s: %w", t, err)

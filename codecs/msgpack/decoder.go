@@ -102,7 +102,11 @@ func (d *decoder) array(n int) error {
 }
 
 func (d *decoder) arrayLen() (int, error) {
-	if c := d.peek(); !msgpcode.IsFixedArray(c) && c != msgpcode.Array16 && c != msgpcode.Array32 {
+	switch c := d.peek(); {
+	case msgpcode.IsFixedArray(c):
+		d.pos++
+		return int(c &^ msgpcode.FixedArrayLow), nil
+	case c != msgpcode.Array16 && c != msgpcode.Array32:
 		return 0, d.mismatch("an array")
 	}
 	return d.wire.DecodeArrayLen()

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	wire "github.com/vmihailenco/msgpack/v5"
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
 // An encoder writes one value. The library below writes the heads and the numbers into it; which of them, for which
@@ -70,6 +71,10 @@ func (e *encoder) WriteByte(b byte) error {
 func (e *encoder) array(n int) error {
 	if err := e.open(); err != nil {
 		return err
+	}
+	if n < 16 {
+		e.out = append(e.out, msgpcode.FixedArrayLow|byte(n))
+		return nil
 	}
 	return e.wire.EncodeArrayLen(n)
 }

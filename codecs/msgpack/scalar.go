@@ -1,7 +1,9 @@
 package msgpack
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"reflect"
 
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
@@ -12,20 +14,27 @@ import (
 
 type boolForm struct{}
 
-func (boolForm) encode(e *encoder, v reflect.Value) error { return e.wire.EncodeBool(v.Bool()) }
+func (boolForm) encode(e *encoder, v reflect.Value) error {
+	code := msgpcode.False
+	if v.Bool() {
+		code = msgpcode.True
+	}
+	e.out = append(e.out, code)
+	return nil
+}
 
 func (boolForm) decode(d *decoder, v reflect.Value) error {
 	if c := d.peek(); c != msgpcode.False && c != msgpcode.True {
 		return d.mismatch("a bool")
 	}
-	b, err := d.wire.DecodeBool()
-	v.SetBool(b)
-	return err
+	v.SetBool(d.src[d.pos] == msgpcode.True)
+	d.pos++
+	return nil
 }
 
 type intForm struct{}
 
-func (intForm) encode(e *encoder, v reflect.Value) error { return e.wire.EncodeInt(v.Int()) }
+func (intForm) encode(e *encoder, v reflect.Value) error { e.int(v.Int()); return nil }
 
 func (intForm) decode(d *decoder, v reflect.Value) error {
 	n, err := d.int()
@@ -44,25 +53,25 @@ func (d *decoder) int() (int64, error) {
 	if !integer(c) {
 		return 0, d.mismatch("an integer")
 	}
-	n, err := d.wire.DecodeInt64()
-	if err == nil && c == msgpcode.Uint64 && n < 0 {
+	n, err := d.integer()
+	if err == nil && c == msgpcode.Uint64 && int64(n) < 0 {
 		return 0, errRange
 	}
-	return n, err
+	return int64(n), err
 }
 
 var errRange = fmt.Errorf("%w: a number out of range", ErrMismatch)
 
 type uintForm struct{}
 
-func (uintForm) encode(e *encoder, v reflect.Value) error { return e.wire.EncodeUint(v.Uint()) }
+func (uintForm) encode(e *encoder, v reflect.Value) error { e.uint(v.Uint()); return nil }
 
 func (uintForm) decode(d *decoder, v reflect.Value) error {
 	c := d.peek()
 	if !integer(c) {
 		return d.mismatch("an integer")
 	}
-	n, err := d.wire.DecodeUint64()
+	n, err := d.integer()
 	if err != nil {
 		return err
 	}
@@ -84,28 +93,33 @@ func signed(c byte) bool {
 type float32Form struct{}
 
 func (float32Form) encode(e *encoder, v reflect.Value) error {
-	return e.wire.EncodeFloat32(float32(v.Float()))
+	e.out = binary.BigEndian.AppendUint32(append(e.out, msgpcode.Float), math.Float32bits(float32(v.Float())))
+	return nil
 }
 
 func (float32Form) decode(d *decoder, v reflect.Value) error {
 	if d.peek() != msgpcode.Float {
 		return d.mismatch("a float32")
 	}
-	f, err := d.wire.DecodeFloat32()
-	v.SetFloat(float64(f))
+	b, err := d.after(4)
+	if err == nil {
+		v.SetFloat(float64(math.Float32frombits(binary.BigEndian.Uint32(b))))
+	}
 	return err
 }
 
 type float64Form struct{}
 
-func (float64Form) encode(e *encoder, v reflect.Value) error { return e.wire.EncodeFloat64(v.Float()) }
+func (float64Form) encode(e *encoder, v reflect.Value) error { e.float64(v.Float()); return nil }
 
 func (float64Form) decode(d *decoder, v reflect.Value) error {
 	if d.peek() != msgpcode.Double {
 		return d.mismatch("a float64")
 	}
-	f, err := d.wire.DecodeFloat64()
-	v.SetFloat(f)
+	b, err := d.after(8)
+	if err == nil {
+		v.SetFloat(math.Float64frombits(binary.BigEndian.Uint64(b)))
+	}
 	return err
 }
 
@@ -117,10 +131,9 @@ func (complexForm) encode(e *encoder, v reflect.Value) error {
 		return err
 	}
 	defer e.close()
-	if err := e.wire.EncodeFloat64(real(v.Complex())); err != nil {
-		return err
-	}
-	return e.wire.EncodeFloat64(imag(v.Complex()))
+	e.float64(real(v.Complex()))
+	e.float64(imag(v.Complex()))
+	return nil
 }
 
 func (complexForm) decode(d *decoder, v reflect.Value) error {
@@ -132,11 +145,11 @@ func (complexForm) decode(d *decoder, v reflect.Value) error {
 		if d.peek() != msgpcode.Double {
 			return d.mismatch("a float64")
 		}
-		f, err := d.wire.DecodeFloat64()
+		b, err := d.after(8)
 		if err != nil {
 			return err
 		}
-		parts[i] = f
+		parts[i] = math.Float64frombits(binary.BigEndian.Uint64(b))
 	}
 	c := complex(parts[0], parts[1])
 	if v.OverflowComplex(c) {

@@ -28,12 +28,6 @@ const (
 
 var errEmpty = errors.New("file is empty")
 
-// A tensor is an image as networks take it.
-type tensor struct {
-	Path string
-	CHW  []float32 // 3 x 224 x 224, red plane first, then green, blue; each value 0 to 1
-}
-
 // A decoder is what one worker keeps from image to image. It is owned by that worker.
 type decoder struct {
 	in    *bufio.Reader

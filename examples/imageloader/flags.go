@@ -30,7 +30,7 @@ func flags(opts *options, placement *string) *flag.FlagSet {
 	fs := flag.NewFlagSet("imageloader", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // its errors come with the whole usage
 	fs.StringVar(&opts.cfg.Dir, "dir", "", "`folder` of images (default: the images of the Go installation)")
-	fs.StringVar(placement, "placement", "inprocess", "where the stages run")
+	fs.StringVar(placement, "placement", "inprocess", "where the stages run: inprocess, subprocess, load=4*subprocess, a `file`.yaml, ...")
 	fs.IntVar(&opts.cfg.Workers, "workers", 4, "images that are decoded at once")
 	fs.IntVar(&opts.cfg.Batch, "batch", 32, "images per batch")
 	fs.IntVar(&opts.cfg.Epochs, "epochs", 1, "passes over the folder")

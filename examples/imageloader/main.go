@@ -4,6 +4,7 @@
 //	go run ./examples/imageloader                         # the 85 images that come with every Go installation
 //	go run ./examples/imageloader -dir photos -workers 8  # a folder of your own, subfolders included
 //	go run ./examples/imageloader -dir photos -json       # one object, for the next program
+//	go run ./examples/imageloader -placement subprocess   # the same, in a child process: nothing else changes
 //
 // The pipeline lists the JPEG, PNG, GIF, WebP and BMP files of the folder (by their names; what is in a file is found
 // out by looking), and a number of workers read them, decode them, resize them to 224 x 224 without regard to their
@@ -16,7 +17,8 @@
 // # Flags
 //
 //	-dir folder      the images; without it, those in src/image of the Go installation (GOROOT, or what go env says)
-//	-placement p     where the stages run: inprocess
+//	-placement p     where the stages run: inprocess; subprocess, in a child of this program; load=4*subprocess, the decoding in
+//	                 four of them; a file, .yaml or .json; and whatever else supervisor.ParsePlacement reads
 //	-workers n       how many images are decoded at once (4)
 //	-batch n         images per batch (32); an epoch's last batch may be smaller
 //	-epochs n        passes over the folder (1)
@@ -27,7 +29,8 @@
 //
 // # Output
 //
-// The summary goes to the standard output: counts, mean and deviation, the stages, and which files failed and why. On
+// The summary goes to the standard output: counts, mean and deviation, the stages and where they ran, which files failed and
+// why, and which processes were restarted (kill -9 one: mean and deviation are the same). On
 // a terminal the stages are a table, and a bar shows progress meanwhile, on the standard error; elsewhere there are
 // plain lines, and a line of progress every ten seconds.
 //
@@ -35,7 +38,7 @@
 // filtered, failed, batches, mean, std, seconds, items_per_second. The counts are of images, and
 // yielded = delivered + filtered + failed. mean and std are arrays of three, red first, or null when no image was
 // delivered: nothing has no mean. items_per_second are the delivered ones. The failed files are named on the standard
-// error.
+// error, and so are processes that were restarted.
 //
 // The first Ctrl-C ends the list of files here: what was begun is finished and summed up. A second one stops at once.
 // The exit status is 0 after a complete or drained run, 1 after one that failed or was stopped, with one line that
@@ -85,7 +88,8 @@ func load(ctx, drain context.Context, sup *supervisor.Supervisor, opts options, 
 			return err
 		}
 	}
-	run, err := supervisor.Deploy(ctx, sup, loader.With(opts.cfg), opts.at)
+	elsewhere := &nodes{stderr: stderr}
+	run, err := supervisor.Deploy(ctx, sup.With(supervisor.Config{OnEvent: elsewhere.hear}), loader.With(opts.cfg), opts.at)
 	if err != nil {
 		return explain(ctx, opts.cfg, err)
 	}
@@ -110,7 +114,9 @@ func load(ctx, drain context.Context, sup *supervisor.Supervisor, opts options, 
 	if drain.Err() != nil {
 		fmt.Fprintln(stderr, "imageloader: interrupted; the summary is of the images until here")
 	}
+	run.Wait(ctx) // until all events have been heard
 	s := summarize(run.Stats(), opts.at, seen)
+	s.restarts = elsewhere.lines()
 	if opts.json {
 		return s.writeJSON(stdout, stderr)
 	}

@@ -79,8 +79,8 @@ func TestWithoutATerminalThereAreOnlyPlainLines(t *testing.T) {
 	}
 	for _, want := range []string{
 		"imageloader on inprocess: images 14, batches 1, ", "yielded 15 = delivered 14 + filtered 0 + failed 1\n",
-		"mean red 0.", "std  red 0.", "stage list: source, mailbox 1, in 15, out 15, ",
-		"stage load: map, mailbox 4, in 15, out 14, filtered 0, failed 1, busy ", "stage batch: batch, mailbox 1, in 14, out 1, ",
+		"mean red 0.", "std  red 0.", "stage list: source, mailbox 1, at inprocess, in 15, out 15, ",
+		"stage load: map, mailbox 4, at inprocess, in 15, out 14, filtered 0, failed 1, busy ", "stage batch: batch, mailbox 1, at inprocess, in 14, out 1, ",
 		`bell \a, escape \x1b[31m and\nline.png: file is empty`,
 	} {
 		if !strings.Contains(r.stdout, want) {
@@ -96,7 +96,7 @@ func TestOnATerminalTheStagesAreATable(t *testing.T) {
 	if status := command(t.Context(), context.Background(), sup, []string{"-dir", dir}, terminal{&stdout}, &stderr); status != 0 {
 		t.Fatalf("status %d: %s", status, &stderr)
 	}
-	for _, want := range []string{"│ STAGE │ KIND   │ MAILBOX │ IN │ OUT │ FILTERED │ FAILED │ BUSY │\n", "│ load  │ map    │       4 │ 14 │  14 │        0 │      0 │ "} {
+	for _, want := range []string{"│ STAGE │ KIND   │ MAILBOX │ WHERE     │ IN │ OUT │ FILTERED │ FAILED │ BUSY │\n", "│ load  │ map    │       4 │ inprocess │ 14 │  14 │        0 │      0 │ "} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("no %q in:\n%s", want, &stdout)
 		}

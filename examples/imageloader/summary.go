@@ -32,6 +32,7 @@ type summary struct {
 
 	stages   []supervisor.StageStats
 	failures []*stages.ItemError // the last of them
+	restarts []string            // of processes, a line each
 }
 
 func summarize(st supervisor.Stats, at supervisor.Placement, seen moments) summary {
@@ -52,7 +53,7 @@ func summarize(st supervisor.Stats, at supervisor.Placement, seen moments) summa
 
 // writeJSON writes one object to w and the failures to log.
 func (s summary) writeJSON(w, log io.Writer) error {
-	for _, line := range s.failureLines() {
+	for _, line := range append(s.failureLines(), s.restarts...) {
 		fmt.Fprintln(log, "imageloader:", line)
 	}
 	return json.NewEncoder(w).Encode(s)
@@ -73,11 +74,11 @@ func (s summary) writeText(w io.Writer) error {
 		b.WriteString(s.stageTable() + "\n")
 	} else {
 		for _, st := range s.stages {
-			fmt.Fprintf(&b, "stage %s: %s, mailbox %d, in %d, out %d, filtered %d, failed %d, busy %s\n",
-				st.Stage, st.Kind, st.Mailbox, st.In, st.Out, st.Filtered, st.Failed, percent(st.Busy))
+			fmt.Fprintf(&b, "stage %s: %s, mailbox %d, at %s, in %d, out %d, filtered %d, failed %d, busy %s\n",
+				st.Stage, st.Kind, st.Mailbox, printable(st.Where), st.In, st.Out, st.Filtered, st.Failed, percent(st.Busy))
 		}
 	}
-	for _, line := range s.failureLines() {
+	for _, line := range append(s.failureLines(), s.restarts...) {
 		b.WriteString(line + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
@@ -87,9 +88,9 @@ func (s summary) writeText(w io.Writer) error {
 func (s summary) stageTable() string {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
-	t.AppendHeader(table.Row{"stage", "kind", "mailbox", "in", "out", "filtered", "failed", "busy"})
+	t.AppendHeader(table.Row{"stage", "kind", "mailbox", "where", "in", "out", "filtered", "failed", "busy"})
 	for _, st := range s.stages {
-		t.AppendRow(table.Row{st.Stage, st.Kind, st.Mailbox, st.In, st.Out, st.Filtered, st.Failed, percent(st.Busy)})
+		t.AppendRow(table.Row{st.Stage, st.Kind, st.Mailbox, printable(st.Where), st.In, st.Out, st.Filtered, st.Failed, percent(st.Busy)})
 	}
 	return t.Render()
 }

@@ -57,14 +57,9 @@ func loads() []load {
 	return []load{
 		{"none", nil},
 		{"inprocess", supervisor.InProcess{}},
-		{"subprocess", inflateIn(supervisor.Subprocess{})},
-		{"subprocess-nice", inflateIn(supervisor.Subprocess{Nice: 19})},
+		{"subprocess", supervisor.Subprocess{}},
+		{"subprocess-nice", supervisor.Subprocess{Nice: 19}},
 	}
-}
-
-// inflateIn places all that is expensive. What is left here is a list of numbers.
-func inflateIn(at supervisor.Placement) supervisor.Placement {
-	return supervisor.Regions{{From: "inflate", On: at}}
 }
 
 // command is main without the process around it: it returns the exit status.

@@ -63,7 +63,7 @@ func begin(ctx context.Context, sup *supervisor.Supervisor, l load, opts options
 	if l.at == nil {
 		return func() int64 { return 0 }, func() error { return context.Cause(ctx) }, nil
 	}
-	run, err := supervisor.Deploy(ctx, sup, loader.With(Config{opts.workers}), l.at)
+	run, err := supervisor.Deploy(ctx, sup, loader.With(Config{opts.workers, blockBytes}), l.at)
 	if err != nil {
 		return nil, nil, err
 	}

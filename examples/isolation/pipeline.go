@@ -18,22 +18,25 @@ const (
 )
 
 // Config is all that the pipeline depends on.
-type Config struct{ Workers int }
+type Config struct {
+	Workers    int // blocks in work at once
+	BlockBytes int // decompressed
+}
 
 // A loader's typical work: it decompresses, without end. What goes from stage to stage is a number and a checksum, so that
 // whatever it does to others, it does by working.
 var loader = stages.Define("loader", func(g *stages.Graph, cfg Config) stages.Stream[uint32] {
 	seeds := stages.Source(g, "seeds", stages.FromSlice([]uint64{1, 2, 3, 5, 7, 11, 13, 17}), stages.Forever)
-	return stages.MapWith(seeds, "inflate", openInflater, (*inflater).inflate, stages.Mailbox(cfg.Workers), stages.Buffer(2*cfg.Workers))
+	return stages.MapWith(seeds, "inflate", cfg.openInflater, (*inflater).inflate, stages.Mailbox(cfg.Workers), stages.Buffer(2*cfg.Workers))
 })
 
 // An inflater decompresses blocks that it has in memory.
 type inflater struct{ packed [blocks][]byte }
 
-func openInflater(context.Context) (*inflater, error) {
+func (c Config) openInflater(context.Context) (*inflater, error) {
 	f := &inflater{}
 	for i := range f.packed {
-		packed, err := pack(uint64(i))
+		packed, err := pack(uint64(i), c.BlockBytes)
 		if err != nil {
 			return nil, err
 		}
@@ -43,19 +46,22 @@ func openInflater(context.Context) (*inflater, error) {
 }
 
 // pack makes a block of numbers in decimal, which is compressed to less than half, as text is.
-func pack(seed uint64) ([]byte, error) {
+func pack(seed uint64, size int) ([]byte, error) {
 	dice := rand.New(rand.NewPCG(seed, 0))
-	text := make([]byte, 0, blockBytes+32)
-	for len(text) < blockBytes {
+	text := make([]byte, 0, size+32)
+	for len(text) < size {
 		text = strconv.AppendUint(text, dice.Uint64()>>dice.IntN(64), 10)
 		text = append(text, ' ')
 	}
 	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
-	if _, err := w.Write(text[:blockBytes]); err != nil {
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+	if err != nil {
 		return nil, err
 	}
-	err := w.Close()
+	if _, err := w.Write(text[:size]); err != nil {
+		return nil, err
+	}
+	err = w.Close()
 	return packed.Bytes(), err
 }
 

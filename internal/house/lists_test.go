@@ -52,6 +52,7 @@ func lists() house.Lists {
 			"actors/hooks.go":                   "hooks around stages run before the first actor has something to do and after the last one has ended",
 			"actors/usercode.go":                "hooks around stages and dead-letter sinks are user code, which may end its goroutine",
 			"internal/link/child/process.go":    "a child's death is waited for, and the thread that started it is kept until then",
+			"examples/isolation/measure.go":     "somebody must take a loader's items while a loop that has nothing to do with them is measured",
 			"internal/link/child/output.go":     "a child's output is read while nothing waits for it, and handed to a listener that may be slow",
 			"internal/link/child/enter_unix.go": "the end of the parent ends the child, whatever it is doing",
 		},

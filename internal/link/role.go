@@ -47,7 +47,12 @@ func (r role) classify(m wire.Message) class {
 		return r.only(coordinator, data)
 	case *wire.Result, *wire.Part, *wire.Frame, *wire.Stopped, *wire.Abort:
 		return r.only(node, data)
-	case *wire.End, *wire.Release:
+	case *wire.End:
+		if r == node {
+			return behind // the last Stats, too
+		}
+		return data
+	case *wire.Release:
 		return data
 	case *wire.Profile:
 		return behind

@@ -23,15 +23,22 @@ type Target interface {
 // A Packer is what a session needs to make payloads. It has one owner, though anybody may ask it for Inline.
 type Packer struct {
 	codec codecs.Codec
-	arena Target // nil: there is none
-	buf   []byte // what payloads have in messages
-	most  int    // bytes of a payload in a message: MaxInline
+	byPtr pointerCodec // the codec, if it is one
+	arena Target       // nil: there is none
+	buf   []byte       // what payloads have in messages
+	most  int          // bytes of a payload in a message: MaxInline
 	full  atomic.Int64
 }
 
 // NewPacker returns a Packer. arena is nil if there is none.
 func NewPacker(c codecs.Codec, arena Target) *Packer {
-	return &Packer{codec: c, arena: arena, most: MaxInline}
+	byPtr, _ := c.(pointerCodec)
+	return &Packer{codec: c, byPtr: byPtr, arena: arena, most: MaxInline}
+}
+
+// A pointerCodec is a codec that can encode what a pointer points to: no value must be put into an interface, which allocates.
+type pointerCodec interface {
+	AppendPointer(dst []byte, p any) ([]byte, error)
 }
 
 // Reset says that all payloads made so far have been copied into messages: the buffer that they lie in is used again.
@@ -71,7 +78,17 @@ func (f *Form[T]) Pack(p *Packer, v *T) (wire.Payload, error) {
 		})
 		return made, err
 	}
-	return p.encode(*v)
+	start := len(p.buf)
+	out, err := p.buf, error(nil)
+	if p.byPtr != nil {
+		out, err = p.byPtr.AppendPointer(out, v)
+	} else {
+		out, err = p.codec.Append(out, *v)
+	}
+	if err != nil {
+		return wire.Payload{}, err
+	}
+	return p.encoded(start, out)
 }
 
 // Lent returns *v if it is a view of a block in shared memory, else the zero Ref.
@@ -114,13 +131,8 @@ func (p *Packer) parts(head, block []byte) (wire.Payload, error) {
 	return wire.Payload{Bytes: p.since(start), Blocks: []wire.Block{{Length: uint64(len(block))}}}, nil
 }
 
-// encode makes a payload of what the codec makes of v.
-func (p *Packer) encode(v any) (wire.Payload, error) {
-	start := len(p.buf)
-	out, err := p.codec.Append(p.buf, v)
-	if err != nil {
-		return wire.Payload{}, err
-	}
+// encoded makes a payload of what the codec has appended to the buffer, from start on.
+func (p *Packer) encoded(start int, out []byte) (wire.Payload, error) {
 	if p.buf = out; len(out)-start <= p.most {
 		return wire.Payload{Bytes: p.since(start)}, nil
 	}

@@ -62,6 +62,21 @@ func Apart(f func()) (returned bool) {
 	return returned
 }
 
+// ApartEach calls f with 0 to n-1, as Apart does. Of a call that has ended its goroutine, ended is told; the next one is made in
+// another.
+func ApartEach(n int, f, ended func(i int)) {
+	for i := 0; i < n; i++ {
+		if Apart(func() {
+			for ; i < n; i++ {
+				f(i)
+			}
+		}) {
+			return
+		}
+		ended(i)
+	}
+}
+
 // asked is what retry says of err. If it panics, the answer is no.
 func asked(retry func(error) bool, err error) (yes bool) {
 	if retry == nil || err == ErrDropped {

@@ -21,6 +21,8 @@ type Graph struct {
 
 	// Rename returns the name of an item of the sources, where the graph is a part of another one. nil: it keeps its own.
 	Rename func(ID) ID
+	// Tried returns how often an item has been tried before, by processes that are gone. nil: never.
+	Tried func(ID) int
 
 	HookCount int // all hooks, those around items among them
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weirflow/weir/codecs"
@@ -11,6 +12,7 @@ import (
 // Decode appends the item that src is the encoding of.
 func (c *Of[T]) Decode(codec codecs.Codec, src []byte) (err error) {
 	n := c.grow()
+	err = errEnded
 	defer c.unless(&err, n)
 	defer c.caught("decoding", &err)
 	return codec.Decode(src, &c.Items[n])
@@ -25,10 +27,15 @@ func (c *Of[T]) Pack(p *payload.Packer, i int) (made wire.Payload, err error) {
 // Unpack appends the item that a payload was made of, without an identity. It keeps nothing of in.Bytes.
 func (c *Of[T]) Unpack(u *payload.Unpacker, in wire.Payload) (err error) {
 	n := c.grow()
+	err = errEnded
 	defer c.unless(&err, n)
 	defer c.caught("decoding", &err)
 	return c.form.Unpack(u, in, &c.Items[n])
 }
+
+// errEnded is what is wrong with an item of which the methods have ended their goroutine: it is taken out again, and nobody is
+// left to be told.
+var errEnded = errors.New("its goroutine has ended")
 
 // Lent returns what item i has in shared memory.
 func (c *Of[T]) Lent(i int) payload.Ref { return c.form.Lent(&c.Items[i]) }

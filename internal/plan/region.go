@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 )
@@ -189,8 +190,8 @@ func (s *Stage) makesSeveral() bool {
 
 // classifyParts says what an item of a source may become in a region that is not keyed.
 func (g *Graph) classifyParts(r *Region) {
-	if r.In.Stage != None {
-		r.Cannot = r.Why + ", and its region is fed from outside: take what feeds it along, up to the source, or leave it here"
+	if to := g.Stages[r.To]; r.In.Stage != None && len(to.Rounds) > 0 && len(to.Rounds[0]) > 0 {
+		r.Cannot = r.Why + ", and a merge behind the region restores an order from before it"
 		return
 	}
 	several := make([]string, len(g.Stages)) // by stage: one before it, or itself, that makes several of one
@@ -253,6 +254,27 @@ func (g *Graph) mailboxes(r *Region) (n int) {
 	return n
 }
 
+// heldIn is how many inputs of a region may be held back in it.
+func (g *Graph) heldIn(r *Region) int {
+	if r.Keyed || r.In.Stage == None {
+		return 0
+	}
+	weight := make([]int64, len(g.Stages)) // inputs that an item which a stage hands on may stand for
+	weight[r.In.Stage] = 1
+	sum := int64(0)
+	for _, i := range r.Stages {
+		s := g.Stages[i]
+		for _, p := range s.In {
+			weight[i] = max(weight[i], weight[p.Stage])
+		}
+		if s.Holds {
+			weight[i] = min(times(weight[i], int64(s.MaxHeld)), math.MaxInt32)
+			sum = min(plus(sum, weight[i]), math.MaxInt32)
+		}
+	}
+	return int(sum)
+}
+
 // LargestAhead is how many items are with a copy of a region at most besides those that it works on.
 const LargestAhead = 1024
 
@@ -271,7 +293,7 @@ func (g *Graph) Outside(regions []*Region, copies []int) *Graph {
 		from, to := g.Stages[r.From], g.Stages[r.To]
 		s := &Stage{
 			Index: r.To, Name: g.RegionName(r), Kind: "region", File: from.File, Line: from.Line,
-			Outs: 1, Item: to.Item, Pool: to.Pool, Rounds: to.Rounds,
+			Outs: 1, Item: to.Item, Pool: to.Pool, Rounds: to.Rounds, MaxHeld: g.heldIn(r),
 			// Two at least: stages with one worker have rules of their own, which those in the node keep.
 			Mailbox: max(g.mailboxes(r)*copies[k], 2), Buffer: from.Buffer, MaxRoom: from.MaxRoom,
 			Ordered: r.Ordered, MaxOutputs: Unlimited, Epochs: 1,

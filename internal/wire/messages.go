@@ -106,7 +106,8 @@ type Payload struct {
 	Blocks []Block // parts of it that lie in the sender's arena, in the order in which the value has them
 }
 
-// A Block is a place in an arena: of the sender of the message, but in a Release.
+// A Block is a place in an arena: of the sender of the message, but in a Release. One of generation 0 and offset 0 is in no arena: it
+// is the last Length of the payload's Bytes.
 type Block struct {
 	Offset, Length uint64
 	Generation     uint32 // how often the place has been used: a block that was released is told from the next one there

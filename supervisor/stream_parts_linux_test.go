@@ -1,9 +1,6 @@
 package supervisor_test
 
 import (
-	"context"
-	"iter"
-	"os"
 	"slices"
 	"syscall"
 	"testing"
@@ -12,45 +9,6 @@ import (
 	"github.com/weirflow/weir/stages"
 	"github.com/weirflow/weir/supervisor"
 )
-
-type splitting struct {
-	N, Workers         int
-	Streaming, Shuffle bool
-	Twice              bool // batches of batches
-}
-
-// upToFour makes v%5 items of v.
-func upToFour(_ context.Context, v int) iter.Seq2[int, error] {
-	return func(yield func(int, error) bool) {
-		for begun := time.Now(); time.Since(begun) < 20*time.Microsecond; {
-		}
-		for i := range v % 5 {
-			if !yield(10*v+i, nil) {
-				return
-			}
-		}
-	}
-}
-
-// split is a pipeline in which an input may be in several batches.
-var split = stages.Define("split", func(g *stages.Graph, cfg splitting) stages.Stream[[]int] {
-	s := stages.Source(g, "ints", ints(cfg.N))
-	opts := []stages.FlatMapOption{stages.Mailbox(cfg.Workers), stages.Ordered}
-	if cfg.Streaming {
-		opts = append(opts, stages.Streaming)
-	}
-	parts := stages.FlatMap(s, "parts", upToFour, opts...)
-	if cfg.Shuffle {
-		parts = stages.Map(parts, "any order", same, stages.Mailbox(4), stages.Unordered)
-	}
-	small := stages.Batch(parts, "small", 7)
-	if !cfg.Twice {
-		return small
-	}
-	return stages.Map(stages.Batch(small, "large", 3), "flat", func(_ context.Context, b [][]int) ([]int, error) {
-		return slices.Concat(b...), nil
-	})
-})
 
 func TestAnInputThatIsInSeveralBatchesComesOnceWhateverDies(t *testing.T) {
 	const n = 10_000
@@ -73,7 +31,7 @@ func TestAnInputThatIsInSeveralBatchesComesOnceWhateverDies(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got = append(got, b...); len(got) > (kills+1)*n/10 {
-					for _, pid := range childrenOf(os.Getpid()) {
+					for _, pid := range childrenOf(t) {
 						syscall.Kill(pid, syscall.SIGKILL)
 						kills++
 					}
