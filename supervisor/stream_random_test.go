@@ -118,6 +118,10 @@ func (g *graph) replayable() bool {
 		if v.firstEnd || v.dies > 0 {
 			return false
 		}
+		switch v.kind {
+		case "aggregate", "bykey", "regroup", "bysize", "resize", "pairs", "pack", "rebatch":
+			return false // an item that has failed within a group is not in those that are made anew
+		}
 	}
 	return true
 }
