@@ -9,7 +9,7 @@ import (
 
 // A fault is one item of a region that has failed for good there.
 type fault struct {
-	id    plan.ID // of one that a node has told in a frame, as the node names it
+	id    plan.ID // of one that a node has told in a frame
 	spec  *plan.Stage
 	item  *stages.ItemError
 	fatal bool

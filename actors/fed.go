@@ -80,7 +80,7 @@ func (a *framer) sendAll() {
 // send sends what is not done of a lot.
 func (a *framer) send(l *fedLot) {
 	var t wire.Task
-	var refused []*fault
+	var refused []step
 	var ids plan.IDs
 	at := l.chunk.Head().IDs.From(0)
 	size := 0
@@ -93,7 +93,7 @@ func (a *framer) send(l *fedLot) {
 		p, err := a.session.Pack(l.chunk, i)
 		if err != nil {
 			spec := a.s.run.spec(a.s.spec.Far.Region.From)
-			refused = append(refused, &fault{spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(a.s.run.graph, id), Attempts: 1, Err: err}})
+			refused = append(refused, step{fault: &fault{spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(a.s.run.graph, id), Attempts: 1, Err: err}}})
 			ids.Append(run)
 			l.done.Add(int64(i), int64(i)+1)
 			l.left--
@@ -116,10 +116,7 @@ func (a *framer) send(l *fedLot) {
 	}
 	a.session.Packed()
 	if len(refused) > 0 {
-		f := &framed{failed: ids}
-		for _, k := range refused {
-			f.steps = append(f.steps, step{fault: k})
-		}
+		f := &framed{steps: refused, failed: ids}
 		a.tell(f)
 		a.tell(&fedDone{places: len(refused)})
 		a.tidy()

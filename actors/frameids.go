@@ -106,7 +106,7 @@ func (b *builder) count() {
 		for i := s.From; i < s.To && plan.Fate(s.Fate) == plan.Delivered; i++ {
 			if refs[inputOf{EpochOf{s.Source, s.Epoch}, i}] == 0 {
 				var one plan.IDs
-				one.Source(s.Source, s.Epoch, i, 1)
+				b.a.sources(&one, EpochOf{s.Source, s.Epoch}, i, 1)
 				b.a.tally.Settle(&one, 0, 1, plan.Delivered)
 			}
 		}

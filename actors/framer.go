@@ -118,9 +118,7 @@ func (a *framer) Receive(c actor.Context) {
 		a.waiting--
 		a.limit()
 	case *drain:
-		if a.draining = true; a.ready {
-			a.session.Send(&wire.Drain{})
-		}
+		a.drain()
 	case *skip:
 		if a.skipped = max(a.skipped, m.epoch); a.ready {
 			a.session.Send(&wire.Skip{Epoch: m.epoch})
@@ -167,6 +165,21 @@ func (a *framer) open(life int) {
 	}
 	slices.SortFunc(o.Stop, func(a, b wire.Position) int { return a.Source - b.Source })
 	a.session = run.cfg.Nodes.Start(a.s.spec.Far.Region, 0, o, func(what any) { run.send(self, &told{life: life, what: what}) })
+}
+
+// drain has the sources end: behind what they have yielded. A node that is not the first does not know what that was, so another
+// one begins that does.
+func (a *framer) drain() {
+	switch {
+	case a.draining:
+		return
+	case a.life > 1 && a.stop == nil && a.fed == nil:
+		a.leave()
+		a.tell(&retry{})
+	case a.ready:
+		a.session.Send(&wire.Drain{})
+	}
+	a.draining = true
 }
 
 // furthest is how far the sources are known to have come.

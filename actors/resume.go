@@ -45,7 +45,7 @@ func (s *source) atStop() {
 	if s.stop == nil || s.epoch < s.stop.Epoch || s.epoch == s.stop.Epoch && s.index < s.stop.Index {
 		return
 	}
-	s.ending = true
+	s.ending, s.last = true, s.epoch == s.stop.Epoch
 	s.tap.gate.Shut()
 	s.tap.cancel()
 }

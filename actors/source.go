@@ -63,6 +63,7 @@ type source struct {
 	handingOver bool  // a letter is under way
 	failure     error // the iterator has died for good
 
+	last bool                    // the end of the epoch is to go out before that of the stream
 	done map[EpochOf]*plan.Spans // in another process: it is not yielded again
 	stop *Position               // where the source ends; nil: nowhere
 
@@ -108,6 +109,9 @@ func (s *source) Receive(c actor.Context) {
 			panic(err) // the name is ours alone
 		}
 		s.worker.pid = pid
+		if s.ending { // it has nothing to yield in this process
+			c.Send(c.Self(), &poke{})
+		}
 		s.run.iterators = append(s.run.iterators, pid)
 	case *actor.Stopping:
 		s.close()
@@ -130,6 +134,11 @@ func (s *source) pull() {
 		if s.outbox.flush(); !s.outbox.empty() {
 			g.Sated()
 			return
+		}
+		if s.ending && s.last {
+			s.last = false
+			s.endEpoch()
+			continue
 		}
 		if s.ending {
 			if s.failure == nil && s.run.cfg.OnFailed == nil && !s.run.within(s.spec, true) {
@@ -192,12 +201,16 @@ func (s *source) mark(m *plan.Mark) {
 	}
 	if m.Epoch {
 		s.told()
-		c := s.spec.Pool.Get(0)
-		c.Head().Epoch, c.Head().Last = s.epoch, true
-		s.outbox.push(out{chunk: c})
-		s.epoch++
-		s.index = 0
+		s.endEpoch()
 	}
+}
+
+func (s *source) endEpoch() {
+	c := s.spec.Pool.Get(0)
+	c.Head().Epoch, c.Head().Last = s.epoch, true
+	s.outbox.push(out{chunk: c})
+	s.epoch++
+	s.index = 0
 }
 
 // failed judges an error that the iterator has yielded.

@@ -206,7 +206,7 @@ func (s *streamer) judge() {
 	k := f.steps[0].fault
 	if k.lettered && !k.fatal {
 		s.waiting = true
-		s.cx.Send(s.run.letterActors[k.spec.Index], &letterRequest{from: s.cx.Self(), item: k.item, payload: k.letter, far: true})
+		s.cx.Send(s.run.letterActors[k.spec.Index], &letterRequest{from: s.cx.Self(), item: k.item, payload: k.letter, encoded: true, far: true})
 		return
 	}
 	s.failedForGood(k, false)

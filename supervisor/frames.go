@@ -1,8 +1,10 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,14 +34,31 @@ type frames struct {
 	fatal   bool                           // guarded by mu: the region's run has failed of an item
 	groups  map[any]*siblings              // guarded by mu: of outputs that wait for others that were made with them
 	queue   frameQueue                     // guarded by mu: outputs in order, and ends of epochs
-	fed     map[uint64]*fedItem            // guarded by mu: inputs that are alive, by id, if the coordinator feeds the region
-	epoch   int                            // guarded by mu: that its next input is of
 	pending int                            // guarded by mu: inputs over since the last frame
 	urgent  bool                           // guarded by mu: a failure is to be told
 	busy    bool                           // guarded by mu: the sender is about to send a frame
 	closed  bool                           // guarded by mu: everything has been sent
 	timer   *time.Timer                    // guarded by mu: tells what is done if nothing comes out; nil: it does not run
 	payload map[letterKey][][]byte         // guarded by mu: items of dead letters
+	fed     map[uint64]*fedItem            // guarded by mu: inputs that are alive, by id, if the coordinator feeds the region
+	epoch   int                            // guarded by mu: that its next input is of
+}
+
+// An overSet is inputs that are over, by what has become of them.
+type overSet [4]plan.Spans
+
+// A progress is how far a source is in an epoch, and what of that is over.
+type progress struct {
+	upto int64
+	over plan.Spans
+}
+
+// A failure is one of an input.
+type failure struct {
+	of   actors.EpochOf
+	at   int64
+	last bool // the region's run fails of it
+	rec  wire.Failure
 }
 
 const (
@@ -162,4 +181,181 @@ func (f *frames) mayGo(ctx context.Context) bool {
 			return false
 		}
 	}
+}
+
+// add takes what has come out, and sends what is complete.
+func (f *frames) add(c plan.Chunk) {
+	all, refused := f.pack(c)
+	h := c.Head()
+	f.mu.Lock()
+	for i := range all {
+		f.queue.push(all[i])
+	}
+	if h.Last {
+		f.queue.push(waiting{ends: true, epoch: h.Epoch})
+	}
+	f.busy = true
+	f.mu.Unlock()
+	fate := plan.Delivered
+	if r := f.t.region; r.Several || r.Parts {
+		fate = plan.Filtered // what comes of its outputs is not known here: delivered is only what a sink has got
+	}
+	f.t.actors.Outlet().DoneBut(c, c.Len(), refused, fate) // ended is called in here
+	f.mu.Lock()
+	f.busy = false
+	f.flush()
+	f.mu.Unlock()
+	f.t.sendStatsAtTimes()
+}
+
+func (f *frames) progress(at actors.EpochOf) *progress {
+	p := f.epochs[at]
+	if p == nil {
+		p = &progress{}
+		f.epochs[at] = p
+	}
+	return p
+}
+
+// yields is told how far a source is.
+func (f *frames) yields(source int, at actors.Position) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	of := actors.EpochOf{Source: source, Epoch: at.Epoch}
+	f.yielded[of] = at.Index
+	f.progress(of).upto = at.Index
+	f.later()
+}
+
+// later sees to it that what is done is told before long.
+func (f *frames) later() {
+	if f.timer != nil || f.closed {
+		return
+	}
+	f.timer = time.AfterFunc(markAfter, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.timer = nil
+		if f.busy || f.closed {
+			return
+		}
+		if f.t.region.Holds { // what comes before may be held for long
+			clear(f.behind)
+			f.units = nil
+		}
+		f.flush()
+	})
+}
+
+// ended is told of inputs of which nothing is alive any more.
+func (f *frames) ended(ends []plan.End) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var failed []plan.End
+	for _, e := range ends {
+		if e.Fate&plan.Failed != 0 {
+			failed = append(failed, e)
+		}
+		at := actors.EpochOf{Source: e.Source, Epoch: e.Epoch}
+		if f.over[at] == nil {
+			f.over[at] = &overSet{}
+		}
+		set, p := &f.over[at][e.Fate&3], f.progress(at)
+		if e.Step == 1 {
+			set.Add(e.Index, e.Index+e.N)
+			p.over.Add(e.Index, e.Index+e.N)
+		} else {
+			for i := range e.N {
+				set.Add(e.Index+i*e.Step, e.Index+i*e.Step+1)
+				p.over.Add(e.Index+i*e.Step, e.Index+i*e.Step+1)
+			}
+		}
+		f.pending += int(e.N)
+		f.leave(e)
+	}
+	if failed != nil {
+		f.holdBack(failed)
+	}
+	switch {
+	case f.busy:
+	case f.urgent || f.fed != nil || // their places wait for it
+		f.pending >= markEvery || len(f.queue.list) > 0:
+		f.flush()
+	default:
+		f.later()
+	}
+}
+
+// flush sends what is complete, if there is anything; outputs only as far as they may be sent. It is called with mu held, so that
+// frames leave in order.
+func (f *frames) flush() {
+	for f.sendFrame() {
+	}
+}
+
+// sendFrame sends one frame, and reports whether there may be more to send.
+func (f *frames) sendFrame() (more bool) {
+	m := &wire.Frame{Seq: f.seq}
+	if f.sent < f.allowed || f.queue.all {
+		if len(f.units) > 0 {
+			f.release()
+		}
+		more = f.fill(m)
+	}
+	m.Done = f.takeOver()
+	m.Failed = f.takeFailed(m.Done)
+	if len(m.Outputs) == 0 && len(m.Epochs) == 0 && len(m.Done) == 0 && len(m.Failed) == 0 && len(f.yielded) == 0 {
+		return false
+	}
+	m.Yielded = f.takeYielded()
+	f.pending = 0
+	f.urgent = false
+	f.seq++
+	if len(m.Outputs) > 0 {
+		f.sent++
+	}
+	f.t.peer.Send(m)
+	return more
+}
+
+// made notes what an output was made of.
+func (f *frames) made(w *waiting, r plan.Run) {
+	if !f.t.region.Parts {
+		w.roots = r.Roots(nil)
+		return
+	}
+	w.leaves = r.Leaves(nil)
+	for _, l := range w.leaves {
+		n := l.N
+		if l.Path != "" {
+			n = 1
+		}
+		w.roots = append(w.roots, plan.Root{Source: l.Source, Epoch: l.Epoch, Index: l.Index, N: n, Step: 1})
+	}
+}
+
+// join has an output wait for those that were made together with it.
+func (f *frames) join(w *waiting, r plan.Run) {
+	key, n := r.Together()
+	if key == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.groups[key] == nil {
+		f.groups[key] = &siblings{left: n}
+	}
+	w.group = f.groups[key]
+	if w.group.left--; w.group.left == 0 {
+		delete(f.groups, key)
+	}
+}
+
+func (f *frames) takeYielded() (all []wire.Position) {
+	for at, n := range f.yielded {
+		all = append(all, wire.Position{Source: at.Source, Epoch: at.Epoch, Index: n})
+	}
+	clear(f.yielded)
+	slices.SortFunc(all, func(a, b wire.Position) int { return cmp.Or(a.Source-b.Source, a.Epoch-b.Epoch) })
+	return all
 }

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	misbehave()
 	children = supervisor.Main(slices.Concat(
 		[]stages.Blueprint{doubles, shapes, clumsies},
-		[]stages.Blueprint{batched, split, wild, streams},
+		[]stages.Blueprint{batched, split, wild, streams, unending, passes},
 		[]stages.Blueprint{printers},
 		bulkPipelines(),
 		benchPipelines(),

@@ -1,34 +1,11 @@
 package supervisor
 
 import (
+	"github.com/weirflow/weir/actors"
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
+	"github.com/weirflow/weir/stages"
 )
-
-// add takes what has come out, and sends what is complete.
-func (f *frames) add(c plan.Chunk) {
-	all, refused := f.pack(c)
-	h := c.Head()
-	f.mu.Lock()
-	for i := range all {
-		f.queue.push(all[i])
-	}
-	if h.Last {
-		f.queue.push(waiting{ends: true, epoch: h.Epoch})
-	}
-	f.busy = true
-	f.mu.Unlock()
-	fate := plan.Delivered
-	if r := f.t.region; r.Several || r.Parts {
-		fate = plan.Filtered // what comes of its outputs is not known here: delivered is only what a sink has got
-	}
-	f.t.actors.Outlet().DoneBut(c, c.Len(), refused, fate) // ended is called in here
-	f.mu.Lock()
-	f.busy = false
-	f.flush()
-	f.mu.Unlock()
-	f.t.sendStatsAtTimes()
-}
 
 // pack makes outputs of a chunk, and tells which of its items cannot be encoded: they have failed.
 func (f *frames) pack(c plan.Chunk) (all []waiting, refused []int) {
@@ -77,40 +54,18 @@ func (f *frames) pack(c plan.Chunk) (all []waiting, refused []int) {
 	return all, refused
 }
 
-// flush sends what is complete, if there is anything; outputs only as far as they may be sent. It is called with mu held, so that
-// frames leave in order.
-func (f *frames) flush() {
-	for f.sendFrame() {
-	}
+// refused notes an output that cannot be encoded.
+func (f *frames) refused(id plan.ID, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failed = append(f.failed, failure{of: actors.EpochOf{Source: id.Source, Epoch: id.Epoch}, at: id.Index, rec: wire.Failure{
+		Stage: f.t.region.To, Attempts: 1, Error: stages.EncodeError(f.t.graph, err),
+		Identity: wire.Identity{Source: id.Source, Epoch: id.Epoch, Index: id.Index, Path: id.Path},
+	}})
 }
 
-// sendFrame sends one frame, and reports whether there may be more to send.
-func (f *frames) sendFrame() (more bool) {
-	m := &wire.Frame{Seq: f.seq}
-	if f.sent < f.allowed || f.queue.all {
-		if len(f.units) > 0 {
-			f.release()
-		}
-		more = f.take(m)
-	}
-	m.Done = f.takeOver()
-	m.Failed = f.takeFailed(m.Done)
-	if len(m.Outputs) == 0 && len(m.Epochs) == 0 && len(m.Done) == 0 && len(m.Failed) == 0 && len(f.yielded) == 0 {
-		return false
-	}
-	m.Yielded = f.takeYielded()
-	f.pending = 0
-	f.urgent = false
-	f.seq++
-	if len(m.Outputs) > 0 {
-		f.sent++
-	}
-	f.t.peer.Send(m)
-	return more
-}
-
-// take moves what is complete from the queue to a frame, and reports whether the frame is full.
-func (f *frames) take(m *wire.Frame) (full bool) {
+// fill moves what is complete from the queue to a frame, and reports whether the frame is full.
+func (f *frames) fill(m *wire.Frame) (full bool) {
 	n := f.together()
 	bytes := 0
 	for n > 0 && len(f.queue.list) > 0 && bytes < maxFrame {
@@ -167,35 +122,20 @@ func (f *frames) send1(m *wire.Frame, w *waiting, k int) (bytes int) {
 	return bytes
 }
 
-// made notes what an output was made of.
-func (f *frames) made(w *waiting, r plan.Run) {
-	if !f.t.region.Parts {
-		w.roots = r.Roots(nil)
-		return
+// epochIsOver reports whether nothing of an epoch is alive, not even on the way to a sink: those behind do not wait for it.
+func (f *frames) epochIsOver(epoch int) bool {
+	if !f.t.region.Epochs || f.fed != nil {
+		return true
 	}
-	w.leaves = r.Leaves(nil)
-	for _, l := range w.leaves {
-		n := l.N
-		if l.Path != "" {
-			n = 1
+	for at, p := range f.epochs {
+		if at.Epoch == epoch && p.over.First() < p.upto {
+			return false
 		}
-		w.roots = append(w.roots, plan.Root{Source: l.Source, Epoch: l.Epoch, Index: l.Index, N: n, Step: 1})
 	}
-}
-
-// join has an output wait for those that were made together with it.
-func (f *frames) join(w *waiting, r plan.Run) {
-	key, n := r.Together()
-	if key == nil {
-		return
+	for at := range f.epochs {
+		if at.Epoch <= epoch {
+			delete(f.epochs, at)
+		}
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.groups[key] == nil {
-		f.groups[key] = &siblings{left: n}
-	}
-	w.group = f.groups[key]
-	if w.group.left--; w.group.left == 0 {
-		delete(f.groups, key)
-	}
+	return true
 }

@@ -1,0 +1,147 @@
+package supervisor
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weirflow/weir/actors"
+	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/wire"
+	"github.com/weirflow/weir/stages"
+)
+
+// Failures in a region with sources of its own, and when they are told.
+
+// holdBack sees to it that inputs which have failed together are told in their turn: where items keep their order, behind those
+// before; and at the end if the region's run fails of them.
+func (f *frames) holdBack(failed []plan.End) {
+	ordered := f.t.region.Ordered && !f.t.region.Parts
+	if f.closed || f.queue.all || !f.fatal && (!ordered || f.fed != nil) {
+		return
+	}
+	into := f.behind
+	if f.fatal {
+		into = f.last
+	}
+	var u unit
+	for _, e := range failed {
+		at := actors.EpochOf{Source: e.Source, Epoch: e.Epoch}
+		if into[at] == nil {
+			into[at] = &plan.Spans{}
+		}
+		for i := range e.N {
+			into[at].Add(e.Index+i*e.Step, e.Index+i*e.Step+1)
+		}
+		u.at = append(u.at, at)
+		u.spans = append(u.spans, e)
+	}
+	if !f.fatal {
+		f.units = append(f.units, u)
+	}
+}
+
+// A unit is inputs that have failed together.
+type unit struct {
+	at    []actors.EpochOf
+	spans []plan.End
+}
+
+// release lets those that have failed be told before which everything is over.
+func (f *frames) release() {
+	keep := f.units[:0]
+	for _, u := range f.units {
+		if !f.inTurn(&u) {
+			keep = append(keep, u)
+			continue
+		}
+		for k, e := range u.spans {
+			for i := range e.N {
+				f.behind[u.at[k]].Remove(e.Index+i*e.Step, e.Index+i*e.Step+1)
+			}
+			if s := f.behind[u.at[k]]; len(s.All()) == 0 {
+				delete(f.behind, u.at[k])
+			}
+		}
+	}
+	clear(f.units[len(keep):])
+	f.units = keep
+}
+
+func (f *frames) inTurn(u *unit) bool {
+	for k, e := range u.spans {
+		if f.fed != nil {
+			if !f.first(e.Index) {
+				return false
+			}
+			continue
+		}
+		for at, p := range f.epochs {
+			first := p.over.First()
+			switch {
+			case at.Source != e.Source:
+			case at.Epoch < e.Epoch && first < p.upto, at == u.at[k] && first < e.Index+(e.N-1)*e.Step:
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// takeFailed returns the failures of inputs that are done: all that is told of an input is told at once.
+func (f *frames) takeFailed(done []wire.Span) (all []wire.Failure) {
+	if len(f.failed) == 0 {
+		return nil
+	}
+	keep := f.failed[:0]
+	for _, x := range f.failed {
+		if x.rec.Identity.Path != "" && f.t.region.Parts && (!x.last || f.queue.all) || isDone(done, &x) {
+			all = append(all, x.rec)
+		} else {
+			keep = append(keep, x)
+		}
+	}
+	f.failed = keep
+	return all
+}
+
+// fails is told of an item that has failed for good.
+func (f *frames) fails(x actors.Fault) {
+	w := wire.Failure{
+		Stage: x.Stage.Index, Attempts: x.Err.Attempts, Fatal: x.Fatal, Hung: x.Hung, Error: stages.EncodeError(f.t.graph, x.Err.Err),
+		Identity: wire.Identity{Source: x.Root.Source, Epoch: x.Root.Epoch, Index: x.Root.Index, Path: x.Root.Path},
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if x.Letter {
+		key := letterKey{x.Err.Stage, x.Err.Item}
+		if all := f.payload[key]; len(all) > 0 {
+			w.Letter.Bytes = all[0]
+			f.payload[key] = all[1:]
+			if len(all) == 1 {
+				delete(f.payload, key)
+			}
+		}
+		w.Lettered = true
+	}
+	of := actors.EpochOf{Source: x.Root.Source, Epoch: x.Root.Epoch}
+	last := x.Fatal || x.Stage.Policy.Strict()
+	f.fatal = f.fatal || last
+	f.failed = append(f.failed, failure{of, x.Root.Index, last, w})
+	f.urgent = f.urgent || !last
+}
+
+// isDone reports whether the input of a failure is among those that are done, which ascend.
+func isDone(done []wire.Span, x *failure) bool {
+	i, found := slices.BinarySearchFunc(done, x, func(s wire.Span, x *failure) int {
+		switch c := cmp.Or(s.Source-x.of.Source, s.Epoch-x.of.Epoch); {
+		case c != 0:
+			return c
+		case s.To <= x.at:
+			return -1
+		case s.From > x.at:
+			return 1
+		}
+		return 0
+	})
+	return found && i < len(done)
+}
