@@ -3,6 +3,7 @@ package supervisor_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"syscall"
 	"testing"
 	"time"
@@ -98,51 +99,55 @@ func TestWhatAChildHasYieldedComesOutWhenItIsDrained(t *testing.T) {
 
 func TestAStreamThatIsDrainedAtOnceEnds(t *testing.T) {
 	for _, kills := range []int{0, 1, 3} {
-		run := startUnending(t, 0)
-		run.Drain()
-		for range kills {
-			for len(childrenOf(t)) == 0 && run.Err() == nil && run.Stats().Elapsed < time.Second {
+		t.Run(fmt.Sprint(kills, " kills"), func(t *testing.T) {
+			run := startUnending(t, 0)
+			run.Drain()
+			for range kills {
+				for len(childrenOf(t)) == 0 && run.Err() == nil && run.Stats().Elapsed < time.Second {
+				}
+				killChildren(t)
 			}
-			killChildren(t)
-		}
-		var got []int
-		for b, err := range run.Items(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
+			var got []int
+			for b, err := range run.Items(t.Context()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, b...)
 			}
-			got = append(got, b...)
-		}
-		wantItems(t, got, numbers(len(got)))
-		checkEnd(t, run.Stats(), nil)
+			wantItems(t, got, numbers(len(got)))
+			checkEnd(t, run.Stats(), nil)
+		})
 	}
 }
 
 func TestASourceInAChildStopsWhenNothingIsTaken(t *testing.T) {
 	for _, kills := range []int{0, 5} {
-		run := startUnending(t, 0)
-		if _, err := run.Next(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		var before int64
-		for still := 0; still < 20; still++ {
-			<-time.After(10 * time.Millisecond)
-			if now := run.Stats().Yielded; now != before {
-				before, still = now, 0
+		t.Run(fmt.Sprint(kills, " kills"), func(t *testing.T) { // with one run at a time, so that its processes are its own
+			run := startUnending(t, 0)
+			if _, err := run.Next(t.Context()); err != nil {
+				t.Fatal(err)
 			}
-			if still == 10 && kills > 0 {
-				killChildren(t)
-				kills, still = kills-1, 0
+			var before int64
+			for still := 0; still < 20; still++ {
+				<-time.After(10 * time.Millisecond)
+				if now := run.Stats().Yielded; now != before {
+					before, still = now, 0
+				}
+				if still == 10 && kills > 0 {
+					killChildren(t)
+					kills, still = kills-1, 0
+				}
 			}
-		}
-		// The largest windows of three stages and the door, and frames.
-		if before > 40_000 {
-			t.Errorf("%d items were yielded of which 1 was taken", before)
-		}
-		t.Log(before)
-		s := run.Stats()
-		if s.Yielded != s.Delivered+s.Filtered+s.Failed+s.InFlight || s.InFlight < 0 {
-			t.Errorf("the counts do not add up: %+v", s)
-		}
+			// The largest windows of three stages and the door, and frames.
+			if before > 40_000 {
+				t.Errorf("%d items were yielded of which 1 was taken", before)
+			}
+			t.Log(before)
+			s := run.Stats()
+			if s.Yielded != s.Delivered+s.Filtered+s.Failed+s.InFlight || s.InFlight < 0 {
+				t.Errorf("the counts do not add up: %+v", s)
+			}
+		})
 	}
 }
 
