@@ -111,7 +111,7 @@ func (s *Spec) environment(own []string) []string {
 // inherited reports whether every child gets the variable. All others may be secrets.
 func inherited(name string) bool {
 	switch name {
-	case "PATH", "HOME", "TMPDIR", "LANG", "TZ", "GOMAXPROCS", "GOMEMLIMIT", "GODEBUG", "GOTRACEBACK":
+	case "PATH", "HOME", "TMPDIR", "LANG", "TZ", "GOMAXPROCS", "GOMEMLIMIT", "GODEBUG", "GOTRACEBACK", "GORACE":
 		return true
 	}
 	return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "SSL_CERT_")
