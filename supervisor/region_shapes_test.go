@@ -175,7 +175,7 @@ func (s shape) work(ctx context.Context, v cell) (cell, error) {
 		select {}
 	case "stack overflow":
 		debug.SetMaxStack(1 << 20) // the default of 1 GB takes seconds
-		overflow(v.V)
+		v.V = overflow(1)
 	case "log fatal":
 		log.Fatal("no way on")
 	case "map writes":
@@ -199,7 +199,13 @@ func (s shape) work(ctx context.Context, v cell) (cell, error) {
 	return out, nil
 }
 
-func overflow(n int) int { return overflow(n+1) + 1 }
+// overflow needs more stack than there is.
+func overflow(n int) int {
+	if n == 0 {
+		return 0
+	}
+	return overflow(n+1) + 1
+}
 
 // spread makes v mod 4 of v.
 func spread(ctx context.Context, v cell) iter.Seq2[cell, error] {

@@ -21,7 +21,6 @@ type streamCase struct {
 	several bool // there are several sources: only the whole graph can be elsewhere
 	loose   bool // how items are put together differs from run to run: only the items themselves are compared
 	n       int  // 0: 1000
-	endless bool
 }
 
 type streamConfig struct {
