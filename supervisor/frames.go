@@ -3,14 +3,19 @@ package supervisor
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/weirflow/weir/actors"
+	"github.com/weirflow/weir/codecs"
+	"github.com/weirflow/weir/internal/link"
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
+	"github.com/weirflow/weir/stages"
 )
 
 // A frames sends what comes out of a region with sources of its own. An output leaves when nothing of what it was made of is
@@ -314,8 +319,26 @@ func (f *frames) sendFrame() (more bool) {
 	if len(m.Outputs) > 0 {
 		f.sent++
 	}
-	f.t.peer.Send(m)
+	if err := f.t.peer.Send(m); tooLarge(m, err) {
+		// Another node would make the same again.
+		f.t.peer.Send(&wire.Abort{Error: stages.EncodeError(f.t.graph, fmt.Errorf(
+			"stage %q: %w for a message: outputs that must leave together are more than %d bytes, or of more than %d items",
+			f.t.graph.Stages[f.t.region.To].Name, codecs.ErrTooLarge, wire.MaxMessage, wire.MaxElements))})
+		return false
+	}
 	return more
+}
+
+// tooLarge reports whether a frame cannot be sent, or would be refused, because of its size.
+func tooLarge(m *wire.Frame, err error) bool {
+	if _, large := errors.AsType[*link.TooLargeError](err); large {
+		return true
+	}
+	elements := len(m.Outputs) + len(m.Done) + len(m.Failed)
+	for i := range m.Outputs {
+		elements += len(m.Outputs[i].Members)
+	}
+	return elements > wire.MaxElements
 }
 
 // made notes what an output was made of.
