@@ -324,7 +324,7 @@ func TestRandomAggregatorsGiveTheSameEverywhere(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			h := randomHabits(seed)
-			everywhere(t, aggregators.With(seed), func(t *testing.T, r played[pack]) {
+			everywhere(t, aggregators, seed, func(t *testing.T, r played[pack]) {
 				if r.err != nil {
 					t.Fatal(r.err)
 				}

@@ -50,29 +50,24 @@ func kindOf(at supervisor.Placement) string {
 	return "in process"
 }
 
-// everywhere runs p at every placement that it can have, and has check look at what has come of it. Of a placement that it cannot
-// have, the test's log says why.
-func everywhere[Out any](t *testing.T, p stages.Pipeline[Out], check func(t *testing.T, r played[Out])) {
+// everywhere runs what d is with c at every placement that it can have, and has check look at what has come of it. Of a placement
+// that it cannot have, the test's log says why.
+func everywhere[Cfg, Out any](t *testing.T, d *stages.Definition[Cfg, Out], c Cfg, check func(t *testing.T, r played[Out])) {
 	t.Helper()
-	everywhereWith(t, supervisor.Config{}, p, check)
+	everyRun(t, d, c, supervisor.Config{}, func(t *testing.T, run *supervisor.Run[Out]) { check(t, playRun(t, run)) })
 }
 
-func everywhereWith[Out any](t *testing.T, cfg supervisor.Config, p stages.Pipeline[Out], check func(t *testing.T, r played[Out])) {
-	t.Helper()
-	everyRun(t, cfg, p, func(t *testing.T, run *supervisor.Run[Out]) { check(t, playRun(t, run)) })
-}
-
-// everyRun deploys p at every placement that it can have. What the test has not stopped is stopped behind it.
-func everyRun[Out any](t *testing.T, cfg supervisor.Config, p stages.Pipeline[Out], test func(t *testing.T, run *supervisor.Run[Out])) {
+// everyRun deploys what d is with c at every placement that it can have. What the test has not stopped is stopped behind it.
+func everyRun[Cfg, Out any](t *testing.T, d *stages.Definition[Cfg, Out], c Cfg, cfg supervisor.Config, test func(t *testing.T, run *supervisor.Run[Out])) {
 	t.Helper()
 	if cfg.OnEvent == nil {
 		cfg.OnEvent = func(supervisor.Event) {} // what children print is not for everybody
 	}
-	for _, at := range supervisortest.Placements(t, children, p) {
+	for _, at := range supervisortest.Placements(t, children, d.With(c)) {
 		t.Run(kindOf(at), func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			run, err := supervisor.Deploy(ctx, children.With(cfg), p, at)
+			run, err := supervisor.Deploy(ctx, children.With(cfg), d.With(c), at) // with functions that remember nothing
 			if err != nil {
 				t.Fatalf("at %v: %v", at, err)
 			}

@@ -180,3 +180,18 @@ func isDone(done []wire.Span, x *failure) bool {
 	})
 	return found && i < len(done)
 }
+
+// tellRest tells the failures of inputs that never end: the region's run has failed, and something of them waits for what does not
+// come any more, as in a Rejoin.
+func (f *frames) tellRest() {
+	if len(f.failed) == 0 {
+		return
+	}
+	for _, x := range f.failed {
+		if f.over[x.of] == nil {
+			f.over[x.of] = &overSet{}
+		}
+		f.over[x.of][plan.Failed].Add(x.at, x.at+1)
+	}
+	f.flush()
+}

@@ -171,6 +171,7 @@ func (f *frames) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.flush()
+	f.tellRest()
 	f.closed = true
 	if f.timer != nil {
 		f.timer.Stop()

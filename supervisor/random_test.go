@@ -131,7 +131,7 @@ func TestRandomChainsGiveTheSameEverywhere(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			c := randomChain(seed)
-			everywhere(t, chains.With(seed), func(t *testing.T, r played[elem]) {
+			everywhere(t, chains, seed, func(t *testing.T, r played[elem]) {
 				if r.err != nil {
 					t.Fatal(r.err)
 				}

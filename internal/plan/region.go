@@ -275,6 +275,9 @@ func (g *Graph) Outside(regions []*Region, copies []int) *Graph {
 			s.In = []Port{r.In}
 		}
 		o.Stages[r.To] = s
+		if r.To == g.Outlet.Stage { // of several outputs of a fork, the others end in sinks of the region
+			o.Outlet.Out, s.Rounds = 0, nil
+		}
 	}
 	return &o
 }
@@ -289,7 +292,9 @@ func (g *Graph) Inside(r *Region) *Graph {
 		c.Absent = !slices.Contains(r.Stages, i)
 		n.Stages[i] = &c
 	}
-	n.Outlet = Port{Stage: r.To}
+	if r.To != g.Outlet.Stage {
+		n.Outlet = Port{Stage: r.To}
+	}
 	if r.In.Stage != None {
 		up := g.Stages[r.In.Stage]
 		n.Stages[up.Index] = &Stage{
