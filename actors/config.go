@@ -60,7 +60,8 @@ type Position struct {
 // A Fault is an item of a region that has failed for good.
 type Fault struct {
 	Stage  *plan.Stage
-	Root   plan.ID // as the region's graph names it
+	Root   plan.ID  // as the region's graph names it
+	At     plan.Run // the same, of what was made of something; it is alive. That of a source is empty
 	Err    *stages.ItemError
 	Fatal  bool // no policy may skip it
 	Hung   bool // its function does not return

@@ -264,6 +264,9 @@ func (a *framer) accept(m *wire.Frame) error {
 		return fmt.Errorf("the node has sent frame %d, not %d", m.Seq, a.next)
 	}
 	err := a.check(m)
+	if err == nil {
+		err = a.whole(m)
+	}
 	if err == nil && a.fed != nil {
 		err = a.fed.check(m)
 	}
@@ -327,11 +330,6 @@ func (a *framer) part(m *wire.Frame) {
 			if k.Path != "" {
 				a.partial.Add(k.Source, k.Epoch, k.Index, k.Path, k.N)
 			}
-		}
-	}
-	for i := range m.Failed {
-		if id := m.Failed[i].Identity; id.Path != "" {
-			a.partial.Add(id.Source, id.Epoch, id.Index, id.Path, 1)
 		}
 	}
 	for _, s := range m.Done {

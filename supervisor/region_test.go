@@ -21,8 +21,9 @@ func TestMain(m *testing.M) {
 		[]stages.Blueprint{printers, lethals},
 		bulkPipelines(),
 		benchPipelines(),
+		laws,
 	)...)
-	os.Exit(m.Run())
+	os.Exit(been.count(m.Run()))
 }
 
 type span struct{ N, Workers int }

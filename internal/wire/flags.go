@@ -42,7 +42,8 @@ const (
 	framePath    = 0x04
 	frameBlocks  = 0x08
 	frameSibling = 0x10 // there are no members
-	frameBits    = 0x1f
+	frameFailed  = 0x20 // there is no output
+	frameBits    = 0x3f
 
 	// Of a Member.
 	memberIndex  = 0x01 // not where the member before ends

@@ -210,7 +210,8 @@ type Frame struct {
 type FrameOutput struct {
 	Epoch   int
 	Members []Member // what it was made of
-	Sibling bool     // made of the same items as the output before it, together with that one: it has no Members
+	Sibling bool     // made of the same items as the output before it, or of the siblings in its one Member: it has no Members
+	Failed  bool     // there is none: what would have become of its Members has failed, and is settled; neither Path nor Payload
 	Path    string   // of the output itself: "" or ".3.0"
 	Payload Payload
 }

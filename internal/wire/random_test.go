@@ -209,7 +209,10 @@ func (d dice) frame() *wire.Frame {
 			o.Members = d.members(&at)
 		}
 		first = false
-		if d.oneIn(5) {
+		if !o.Sibling && d.oneIn(9) {
+			o.Failed, o.Payload = true, wire.Payload{}
+		}
+		if !o.Failed && d.oneIn(5) {
 			epoch, o.Path = d.count(), d.path()
 		}
 		o.Epoch = epoch

@@ -80,6 +80,7 @@ func samples() []wire.Message {
 				{Epoch: 1, Members: []wire.Member{{Epoch: 1, Index: 52, N: 8}, {Epoch: 1, Index: 61, N: 3, Stage: 2, Path: ".2"}, {Epoch: 1, Index: 61, N: 1, Stage: 2, Path: ".9"}, {Index: math.MaxInt64 - 5, N: 5}}, Path: ".0", Payload: of("batch", block)},
 				{Epoch: 1, Sibling: true, Path: ".1", Payload: of("of the same")},
 				{Epoch: 2},
+				{Epoch: 2, Members: []wire.Member{{Epoch: 1, Index: 70, N: 1, Path: ".1.0"}}, Failed: true},
 			},
 			Failed: []wire.Failure{failed}, Epochs: []wire.EpochEnd{{Epoch: 0, After: 0}, {Epoch: 1, After: 3}},
 		},
