@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/weirflow/weir/actors"
@@ -69,31 +70,31 @@ func openBox(files []*os.File, bytes uint64) (rest []*os.File, box *plan.BlackBo
 	return files[:n], plan.NewBlackBox(mem), nil
 }
 
-// during adds to the end of a process what it was at, if that is no item's: else it is known which it was, or will be.
+// during adds to the end of a process what it was at: what is fatal need not be an item, and its stage is not known otherwise.
 func during(g *plan.Graph, all []plan.Executing, err error) error {
 	var at []string
 	for _, e := range all {
 		if e.Stage >= len(g.Stages) {
 			continue
 		}
-		stage := g.Stages[e.Stage].Name
+		name := fmt.Sprintf("stage %q", g.Stages[e.Stage].Name)
 		switch {
 		case e.What == plan.DoesOpen:
-			at = append(at, fmt.Sprintf("stage %q was opened", stage))
+			name += " was opened"
+		case e.What == plan.DoesIterate:
+			name = fmt.Sprintf("source %q was at work", g.Stages[e.Stage].Name)
 		case e.Flush:
-			at = append(at, fmt.Sprintf("stage %q flushed what it held", stage))
-		case e.What == plan.DoesItems:
-			return err
+			name += " flushed what it held"
+		default:
+			name += " was at work"
 		}
-	}
-	for _, e := range all {
-		if len(at) == 0 && e.What == plan.DoesIterate && e.Stage < len(g.Stages) {
-			at = append(at, fmt.Sprintf("only the source %q was at work", g.Stages[e.Stage].Name))
-		}
+		at = append(at, name)
 	}
 	if at == nil {
 		return err
 	}
+	slices.Sort(at)
+	at = slices.Compact(at)
 	return fmt.Errorf("while %s: %w", strings.Join(at, ", "), err)
 }
 

@@ -234,10 +234,10 @@ func TestF13WhatIsFatalBesideItsSourceIsSubjectToThePolicy(t *testing.T) {
 // What is fatal and no item's ends the run, and says what it was. What was executed at the time does not fail for it.
 func TestF13WhatIsNoItemsFaultEndsTheRun(t *testing.T) {
 	for _, c := range []struct{ where, at, says string }{
-		{"open", "the first item", `while stage "gather" was opened`},
-		{"flush", "the end", `while stage "gather" flushed what it held`},
-		{"source", "the first item", `while only the source "source" was at work`},
-		{"source", "another", ""},
+		{"open", "the first item", `stage "gather" was opened`},
+		{"flush", "the end", `stage "gather" flushed what it held`},
+		{"source", "the first item", `while source "source" was at work`},
+		{"source", "another", `source "source" was at work`},
 	} {
 		t.Run(c.where+", at "+c.at, func(t *testing.T) {
 			t.Parallel()
