@@ -1,6 +1,8 @@
 package supervisor
 
 import (
+	"slices"
+
 	"github.com/weirflow/weir/actors"
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
@@ -12,7 +14,7 @@ func (f *frames) pack(c plan.Chunk) (all []waiting, refused []int) {
 	h := c.Head()
 	at := h.IDs.From(0)
 	n := c.Len()
-	outs := make([]wire.FrameOutput, n)
+	outs, again := f.memory(n)
 	parts := f.t.region.Parts
 	rows := !parts && !f.t.region.Several
 	var before plan.Run
@@ -20,7 +22,9 @@ func (f *frames) pack(c plan.Chunk) (all []waiting, refused []int) {
 		run := at.Next()
 		o := &outs[i]
 		o.Epoch = h.Epoch
-		f.t.shared.packer.Leave()
+		if !again {
+			f.t.shared.packer.Leave()
+		}
 		var err error
 		if o.Payload, err = f.t.shared.pack(c, i); err != nil {
 			f.refused(run.ID(), err)
@@ -52,6 +56,23 @@ func (f *frames) pack(c plan.Chunk) (all []waiting, refused []int) {
 		before = run
 	}
 	return all, refused
+}
+
+// memory returns room for n outputs. As long as none waits it is always the same, and so is that of what they are encoded to: what was
+// sent is in messages.
+func (f *frames) memory(n int) (outs []wire.FrameOutput, again bool) {
+	f.mu.Lock()
+	again = len(f.queue.list) == 0
+	f.mu.Unlock()
+	if again {
+		clear(f.outs)
+		f.t.shared.packer.Reset()
+	}
+	if !again || cap(f.outs) < n {
+		f.outs = make([]wire.FrameOutput, n)
+	}
+	f.outs = f.outs[:n]
+	return f.outs, again
 }
 
 // refused notes an output that cannot be encoded.
@@ -109,16 +130,21 @@ func (f *frames) send1(m *wire.Frame, w *waiting, k int) (bytes int) {
 		w.outs[0].Members = w.members()
 	} else {
 		r := w.roots[0]
-		slab := make([]wire.Member, k)
-		for i := range slab {
-			slab[i] = wire.Member{Source: r.Source, Epoch: r.Epoch, Index: r.Index + int64(i)*r.Step, N: 1}
-			w.outs[i].Members = slab[i : i+1 : i+1]
+		f.members = slices.Grow(f.members, k)
+		for i := range k {
+			f.members = append(f.members, wire.Member{Source: r.Source, Epoch: r.Epoch, Index: r.Index + int64(i)*r.Step, N: 1})
+			at := len(f.members)
+			w.outs[i].Members = f.members[at-1 : at : at]
 		}
 	}
 	for i := range w.outs[:k] {
 		bytes += len(w.outs[i].Payload.Bytes)
 	}
-	m.Outputs = append(m.Outputs, w.outs[:k]...)
+	if m.Outputs == nil {
+		m.Outputs = w.outs[:k:k]
+	} else {
+		m.Outputs = append(m.Outputs, w.outs[:k]...)
+	}
 	return bytes
 }
 
