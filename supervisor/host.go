@@ -28,6 +28,8 @@ type host struct {
 	boot [16]byte // names this process
 	log  zerolog.Logger
 
+	headroom headroom // taken by the first session
+
 	mu     sync.Mutex
 	files  []*os.File     // guarded by mu; of the memory that a child shares with its parent, for its session
 	system *actors.System // guarded by mu; made for the first region
@@ -71,6 +73,7 @@ func (h *host) serve(ctx context.Context, p peer, open *wire.Open) {
 
 // tenant is a session that is not refused for what it asks for. It returns why it has ended, if it was not as it should.
 func (h *host) tenant(ctx context.Context, p peer, open *wire.Open, g *plan.Graph, r *plan.Region) error {
+	h.headroom.take()
 	files := h.takeFiles()
 	mem, err := openShared(g.Codec, files, open.Arena)
 	for _, f := range files {
