@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/wire"
 	"github.com/weirflow/weir/stages"
 )
 
@@ -31,6 +32,10 @@ type Config struct {
 	FailsHere bool
 	// Resume says what of the sources is done already. nil: nothing.
 	Resume *Resume
+	// Box is where workers note what they are at; nil: nowhere.
+	Box *plan.BlackBox
+	// Suspects are items of which earlier processes may have died.
+	Suspects []wire.Suspect
 	// OnFailed is told of an item that has failed for good, before OnEnds hears of its end. nil: failures are judged here.
 	OnFailed func(Fault)
 }

@@ -36,6 +36,7 @@ type framer struct {
 	yielded  map[EpochOf]int64
 	stop     map[int]Position // where the sources end, when they are drained
 	draining bool
+	suspects suspects
 	skipped  int    // the last epoch that is to be skipped; -1: none
 	taken    uint64 // frames with outputs of this session
 	waiting  uint64 // frames with outputs that have not left, of any session
@@ -164,6 +165,7 @@ func (a *framer) open(life int) {
 		o.Stop = append(o.Stop, wire.Position{Source: source, Epoch: at.Epoch, Index: at.Index})
 	}
 	slices.SortFunc(o.Stop, func(a, b wire.Position) int { return a.Source - b.Source })
+	o.Suspects = a.suspected()
 	a.session = run.cfg.Nodes.Start(a.s.spec.Far.Region, 0, o, func(what any) { run.send(self, &told{life: life, what: what}) })
 }
 
@@ -241,6 +243,7 @@ func (a *framer) hear(what any) {
 		a.leave()
 		a.tell(&framed{abort: err})
 	case *Lost:
+		a.suspect(m)
 		a.leave()
 		a.tell(&copyLost{why: m})
 	}
@@ -382,9 +385,10 @@ func (a *framer) faultsOf(m *wire.Frame) (all []*fault) {
 		if err == nil {
 			err = errors.New("an error without a text")
 		}
+		attempts, err := a.suspects.verdict(w, err)
 		id := plan.ID{Source: w.Identity.Source, Epoch: w.Identity.Epoch, Index: w.Identity.Index, Path: w.Identity.Path}
 		all = append(all, &fault{
-			id: id, spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(g, a.named(id)), Attempts: w.Attempts, Err: err},
+			id: id, spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(g, a.named(id)), Attempts: attempts, Err: err},
 			fatal: w.Fatal, hung: w.Hung, letter: w.Letter.Bytes, lettered: w.Lettered && spec.Policy.Letters != nil,
 		})
 	}

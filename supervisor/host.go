@@ -75,7 +75,12 @@ func (h *host) serve(ctx context.Context, p peer, open *wire.Open) {
 func (h *host) tenant(ctx context.Context, p peer, open *wire.Open, g *plan.Graph, r *plan.Region) error {
 	h.headroom.take()
 	files := h.takeFiles()
-	mem, err := openShared(g.Codec, files, open.Arena)
+	rest, box, err := openBox(files, open.Box)
+	if err != nil {
+		p.Refuse(&wire.Refuse{Code: wire.Full, Text: err.Error()})
+		return err
+	}
+	mem, err := openShared(g.Codec, rest, open.Arena)
 	for _, f := range files {
 		_ = f.Close() // they are mapped
 	}
@@ -84,7 +89,9 @@ func (h *host) tenant(ctx context.Context, p peer, open *wire.Open, g *plan.Grap
 		return err
 	}
 	defer mem.close()
-	return newTenancy(h, p, open, g, r, mem).run(ctx)
+	t := newTenancy(h, p, open, g, r, mem)
+	t.box = box
+	return t.run(ctx)
 }
 
 // takeFiles returns the files that the process was started with, once.
@@ -156,7 +163,8 @@ type tenancy struct {
 	gather *gather // of a keyed region
 	frames *frames // of one with sources
 	shared *shared
-	ended  chan struct{} // closed when every goroutine of the actors has ended
+	box    *plan.BlackBox // nil: what is executed is noted nowhere
+	ended  chan struct{}  // closed when every goroutine of the actors has ended
 	stats  statsTeller
 }
 
@@ -171,6 +179,7 @@ func newTenancy(h *host, p peer, open *wire.Open, g *plan.Graph, r *plan.Region,
 			t.frames.fed = map[uint64]*fedItem{}
 			t.inside.Rename = t.frames.rename
 		}
+		t.inside.Tried = triedBefore(open.Suspects)
 	}
 	return t
 }
@@ -188,6 +197,7 @@ func (t *tenancy) run(ctx context.Context) error {
 	cfg := actors.Config{ID: t.open.Run, OnEvent: t.observe, OnEnd: func() { close(t.ended) }, Grace: t.open.Grace, Poison: 1}
 	if t.frames != nil {
 		t.frames.config(&cfg)
+		t.watched(&cfg)
 	} else {
 		cfg.Letters, cfg.OnEnds, cfg.OnFailed = t.gather.letters(), t.gather.over, t.gather.failed
 	}

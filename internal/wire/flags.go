@@ -20,7 +20,8 @@ const (
 	failureHung     = 0x10
 	failureLettered = 0x20
 	failureBlocks   = 0x40 // of its letter
-	failureBits     = 0x7f
+	failurePoison   = 0x80
+	failureBits     = 0xff
 
 	// Of an Entry.
 	entryID       = 0x01 // not one above the entry before
@@ -56,6 +57,12 @@ const (
 	spanSource = 0x01 // source and epoch are not those of the span before
 	spanFate   = 1    // the shift
 	spanBits   = 0x07
+
+	// Of a Suspect.
+	suspectExact  = 0x01
+	suspectPoison = 0x02
+	suspectPath   = 0x04
+	suspectBits   = 0x07
 
 	// Of a Task and of a Profile.
 	taskIsolated = 0x01
