@@ -212,6 +212,37 @@ func (g *gate) wake() {
 	g.changed = make(chan struct{})
 }
 
+// Apart calls f, which is user code that works on no item in particular, while no suspect is executed: what it costs is not to be
+// charged to one. It is for who runs a region's graph.
+func (r *Run) Apart(f func()) {
+	if r.care != nil {
+		r.care.gate.enter(r.ctx.Done(), false)
+		defer r.care.gate.leave(false)
+	}
+	f()
+}
+
+// iterates notes that the iterator of a source is at work, and returns what ends that. Where something is suspected it waits at each
+// item until no suspect is executed.
+func (r *Run) iterates(s *source, g *plan.Gate) (leave func()) {
+	slot := r.cfg.Box.Take()
+	slot.Note(plan.DoesIterate, s.spec.Index)
+	if r.care == nil {
+		return slot.Return
+	}
+	at := &r.care.gate
+	g.Aside = func(wait func()) {
+		at.leave(false)
+		wait()
+		at.enter(s.tap.ctx.Done(), false)
+	}
+	at.enter(s.tap.ctx.Done(), false)
+	return func() {
+		at.leave(false)
+		slot.Return()
+	}
+}
+
 // enter notes what the worker is about to execute, and waits for its turn. It reports whether that is poison, and not to be
 // executed.
 func (a *worker) enter() (poison bool) {

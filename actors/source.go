@@ -338,10 +338,9 @@ func (a *iterator) iterate(m *begin) (clean bool) {
 	s := a.s
 	ctx := s.run.label(s.tap.ctx, s.spec.Name, 0, s.worker.lives)
 	j := s.run.jobs.enter(s.spec.Name, 0, s.worker.lives)
-	slot := s.run.cfg.Box.Take()
-	slot.Note(plan.DoesIterate, s.spec.Index)
+	leave := s.run.iterates(s, s.tap.gate)
 	defer func() {
-		slot.Return()
+		leave()
 		s.run.jobs.leave(j)
 		if clean {
 			return

@@ -122,7 +122,7 @@ func (a *worker) do(p *piece) (mine bool) {
 	}()
 	if a.kernel == nil {
 		w.Slot.Note(plan.DoesOpen, a.s.spec.Index)
-		a.open()
+		a.s.run.Apart(a.open)
 		p.unopened = false
 	}
 	if p.lot != nil {

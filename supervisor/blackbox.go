@@ -45,11 +45,12 @@ func (s *session) boxSize() uint64 {
 }
 
 // executing is what a child was at that is dead.
-func (s *session) executing() (all []plan.Executing, more bool) {
+func (s *session) executing() []plan.Executing {
 	if s.box == nil {
-		return nil, false
+		return nil
 	}
-	return plan.ReadBlackBox(s.box.Contents())
+	all, _ := plan.ReadBlackBox(s.box.Contents()) // who has had no slot is executed again, and has one then, or is not found
+	return all
 }
 
 // openBox opens the black box that comes with a session, the last of its files. Without one it is nil.

@@ -45,7 +45,8 @@ func (f *frames) put(items []wire.Item, last bool) {
 	f.mu.Unlock()
 	for i := range items {
 		it := &items[i]
-		if err := c.Unpack(f.t.shared.unpacker, it.Payload); err != nil {
+		var err error
+		if f.t.actors.Apart(func() { err = c.Unpack(f.t.shared.unpacker, it.Payload) }); err != nil {
 			f.refuse(source, it, err)
 			continue
 		}

@@ -199,7 +199,9 @@ func (f *frames) mayGo(ctx context.Context) bool {
 
 // add takes what has come out, and sends what is complete.
 func (f *frames) add(c plan.Chunk) {
-	all, refused := f.pack(c)
+	var all []waiting
+	var refused []int
+	f.t.actors.Apart(func() { all, refused = f.pack(c) })
 	h := c.Head()
 	f.mu.Lock()
 	for i := range all {

@@ -203,7 +203,7 @@ func (s *session) live() {
 	}
 	var at []plan.Executing
 	if blames {
-		at, _ = s.executing()
+		at = s.executing()
 		err = during(s.nodes.run.graph, at, err)
 	}
 	s.fail(err, at, blames)

@@ -153,6 +153,46 @@ func TestF13WhatIsFatalFailsWhereverItIs(t *testing.T) {
 	}
 }
 
+// What kills its process leaves behind, in graphs of all shapes, what an error leaves behind in this process.
+func TestF13WhatIsFatalIsAsAnErrorInAllShapes(t *testing.T) {
+	for _, of := range []string{"maps", "filter", "many", "failing siblings", "route", "tee", "branch", "tee branch", "batches"} {
+		for _, s := range []shape{{Workers: 1}, {Workers: 4, Order: true}, {Workers: 4}, {Workers: 2, Order: true, Epochs: 2}} {
+			s.Of, s.N, s.Every, s.Policy, s.Budget = of, 200, 131, "skip", 10
+			if of == "failing siblings" || of == "branch" {
+				s.Every = 1312 // of 0 to 1999
+			}
+			if of == "batches" && s.Workers == 4 && !s.Order {
+				continue // with whom an item is in a batch is a matter of luck
+			}
+			t.Run(fmt.Sprintf("%s, %d workers, in order: %v, epochs: %d", of, s.Workers, s.Order, s.Epochs), func(t *testing.T) {
+				t.Parallel()
+				s.Fault = "error"
+				here := runShape(t, s, nil, supervisor.Config{})
+				s.Fault = "kill"
+				there := runShape(t, s, supervisor.Subprocess{}, supervisor.Config{})
+				if here.err != nil || there.err != nil || len(here.stats.Failures) == 0 {
+					t.Fatal(here.err, there.err, here.stats.Failures)
+				}
+				if s.Workers > 1 && !s.Order {
+					here.out, there.out = sortedCells(here.out), sortedCells(there.out)
+				}
+				if !slices.EqualFunc(here.out, there.out, func(a, b cell) bool { return a.V == b.V && a.Names == b.Names }) {
+					t.Errorf("%d outputs here, %d there, or others", len(here.out), len(there.out))
+				}
+				var failed []string
+				for _, f := range here.stats.Failures {
+					failed = append(failed, f.Item.String())
+				}
+				slices.Sort(failed)
+				wantPoison(t, there.stats, here.stats.Failures[0].Stage, "killed", failed...)
+				if a, b := here.stats, there.stats; a.Yielded != b.Yielded || a.Delivered != b.Delivered || a.Filtered != b.Filtered || a.Failed != b.Failed || a.Outputs != b.Outputs {
+					t.Errorf("here %+v, there %+v", a, b)
+				}
+			})
+		}
+	}
+}
+
 // By the other policies the run fails with the item, behind what comes before it, or it becomes a dead letter with what its stage was
 // given.
 func TestF13WhatIsFatalBesideItsSourceIsSubjectToThePolicy(t *testing.T) {
@@ -191,19 +231,23 @@ func TestF13WhatIsFatalBesideItsSourceIsSubjectToThePolicy(t *testing.T) {
 	}
 }
 
-// What is fatal and no item's ends the run, and says what it was.
+// What is fatal and no item's ends the run, and says what it was. What was executed at the time does not fail for it.
 func TestF13WhatIsNoItemsFaultEndsTheRun(t *testing.T) {
-	for where, says := range map[string]string{
-		"open":   `while stage "gather" was opened`,
-		"flush":  `while stage "gather" flushed what it held`,
-		"source": `while only the source "source" was at work`,
+	for _, c := range []struct{ where, at, says string }{
+		{"open", "the first item", `while stage "gather" was opened`},
+		{"flush", "the end", `while stage "gather" flushed what it held`},
+		{"source", "the first item", `while only the source "source" was at work`},
+		{"source", "another", ""},
 	} {
-		t.Run(where, func(t *testing.T) {
+		t.Run(c.where+", at "+c.at, func(t *testing.T) {
 			t.Parallel()
-			l := lethal{N: 101, Workers: 1, Where: where, Fault: "exit", At: []int{0}, Policy: "skip", Budget: 1000}
+			l := lethal{N: 101, Workers: 4, Where: c.where, Fault: "exit", At: []int{0}, Policy: "skip", Budget: 1000, Slow: time.Millisecond}
+			if c.at == "another" {
+				l.At[0] = 70
+			}
 			_, stats, err := runLethal(t, l, supervisor.Subprocess{}, supervisor.Config{Restart: stages.Restart{First: time.Millisecond, Pause: time.Millisecond}})
-			if !errors.Is(err, stages.ErrRestarts) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "the last words") {
-				t.Errorf("got %v, want one that says %q", err, says)
+			if !errors.Is(err, stages.ErrRestarts) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "the last words") {
+				t.Errorf("got %v, want one that says %q", err, c.says)
 			}
 			if len(stats.Failures) > 0 {
 				t.Errorf("failures %v", stats.Failures)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/weirflow/weir/stages"
 )
@@ -20,7 +21,8 @@ type lethal struct {
 	Policy     string // as that of a shape, of the fatal stage
 	Budget     int
 	Letters    string
-	Tries      bool // the values are what Attempt says
+	Tries      bool          // the values are what Attempt says
+	Slow       time.Duration // that "map" takes
 }
 
 func (l lethal) at(ctx context.Context, stage string, v int) {
@@ -49,7 +51,9 @@ func (l lethal) pool(stage string) (all []stages.FlatMapOption) {
 
 func (l lethal) mapper(stage string) func(context.Context, int) (int, error) {
 	return func(ctx context.Context, v int) (int, error) {
-		l.at(ctx, stage, v)
+		if l.at(ctx, stage, v); l.Slow > 0 {
+			<-time.After(l.Slow)
+		}
 		return v, nil
 	}
 }
@@ -57,7 +61,6 @@ func (l lethal) mapper(stage string) func(context.Context, int) (int, error) {
 // A lethalBatcher is a batch of five that takes its items in one go.
 type lethalBatcher struct {
 	l    lethal
-	ctx  context.Context
 	held []int
 }
 
@@ -134,7 +137,7 @@ func (l lethal) rest(s stages.Stream[int]) stages.Stream[[]int] {
 		Name: "gather", Holds: true, MaxHeld: 5, MaxOutputs: 1,
 		Open: func(ctx context.Context) (stages.Worker[int, []int], error) {
 			l.at(ctx, "open", 0)
-			return &lethalBatcher{l: l, ctx: ctx}, nil
+			return &lethalBatcher{l: l}, nil
 		},
 	}, serial...)
 	return stages.Map(b, "sum", func(ctx context.Context, b []int) ([]int, error) {
