@@ -119,9 +119,9 @@ func (s *stage) failedForGood(p *piece, item *stages.ItemError, letter bool) {
 	p.stops = s.stops(p) // behind settle, what it was made of may be gone
 	s.run.lastFailed.Store(item)
 	if told := s.run.cfg.OnFailed; told != nil {
-		told(Fault{s.spec, p.lot.chunk.Head().IDs.At(p.from), item, p.Fatal, p.hung, letter})
-		s.settle(p, plan.Failed)
 		s.run.countFailed(s.spec, item, letter, p.replays > 0)
+		told(Fault{s.spec, p.lot.chunk.Head().IDs.At(p.from), item, p.Fatal, p.hung, letter, s.stats.finished.Load()})
+		s.settle(p, plan.Failed)
 		if s.run.cfg.FailsHere && (p.Fatal || s.spec.Policy.Strict()) {
 			s.run.fail(s.spec, item)
 			s.doomAt(p)

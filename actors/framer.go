@@ -36,6 +36,7 @@ type framer struct {
 	yielded  map[EpochOf]int64
 	stop     map[int]Position // where the sources end, when they are drained
 	draining bool
+	counted  counted
 	skipped  int    // the last epoch that is to be skipped; -1: none
 	taken    uint64 // frames with outputs of this session
 	waiting  uint64 // frames with outputs that have not left, of any session
@@ -87,9 +88,8 @@ func (f *framed) settleFailed(r *Run) {
 }
 
 func newFramer(s *streamer, box *mailbox) *framer {
-	a := &framer{
-		s: s, box: box, skipped: -1, done: map[EpochOf]*plan.Spans{}, yielded: map[EpochOf]int64{}, live: map[inputOf]*plan.Family{},
-	}
+	a := &framer{s: s, box: box, skipped: -1, counted: newCounted(s.run, s.spec.Far.Region),
+		done: map[EpochOf]*plan.Spans{}, yielded: map[EpochOf]int64{}, live: map[inputOf]*plan.Family{}}
 	if s.in != nil {
 		a.fed = &fed{}
 	}
@@ -145,6 +145,7 @@ func (a *framer) open(life int) {
 	}
 	a.life = life
 	run, self := a.s.run, a.self
+	a.counted.renew()
 	o := wire.Open{Incarnation: life, Window: framesAhead, Next: a.next, Epochs: a.epochs}
 	for at, d := range a.done {
 		for _, s := range d.All() {
@@ -229,9 +230,11 @@ func (a *framer) hear(what any) {
 		for _, p := range m.At {
 			a.stop[p.Source] = Position{p.Epoch, p.Index}
 		}
+	case *Counted:
+		a.counted.told = m.Finished
 	case *wire.End:
 		a.leave()
-		a.tell(&copyEnded{})
+		a.tell(&copyEnded{finished: a.counted.rest()})
 	case *wire.Abort:
 		err := stages.DecodeError(a.s.run.graph, m.Error)
 		if err == nil {
@@ -242,7 +245,7 @@ func (a *framer) hear(what any) {
 		a.tell(&framed{abort: err})
 	case *Lost:
 		a.leave()
-		a.tell(&copyLost{why: m})
+		a.tell(&copyLost{why: m, finished: a.counted.rest()})
 	}
 }
 
@@ -268,6 +271,7 @@ func (a *framer) accept(m *wire.Frame) error {
 		return err
 	}
 	a.next++
+	a.counted.told = m.Finished
 	f := &framed{outputs: len(m.Outputs) > 0}
 	for _, p := range m.Yielded {
 		at := EpochOf{p.Source, p.Epoch}
@@ -387,7 +391,7 @@ func (a *framer) faultsOf(m *wire.Frame) (all []*fault) {
 		id := plan.ID{Source: w.Identity.Source, Epoch: w.Identity.Epoch, Index: w.Identity.Index, Path: w.Identity.Path}
 		all = append(all, &fault{
 			id: id, spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(g, a.named(id)), Attempts: w.Attempts, Err: err},
-			fatal: w.Fatal, hung: w.Hung, letter: w.Letter.Bytes, lettered: w.Lettered && spec.Policy.Letters != nil,
+			counted: !spec.Policy.Strict(), finished: a.counted.until(w.Stage, w.Finished), fatal: w.Fatal, hung: w.Hung, letter: w.Letter.Bytes, lettered: w.Lettered && spec.Policy.Letters != nil,
 		})
 	}
 	return all
