@@ -122,8 +122,13 @@ func (s *stage) failedForGood(p *piece, item *stages.ItemError, letter bool) {
 		s.run.countFailed(s.spec, item, letter, p.replays > 0)
 		told(Fault{s.spec, p.lot.chunk.Head().IDs.At(p.from), item, p.Fatal, p.hung, letter, s.stats.finished.Load()})
 		s.settle(p, plan.Failed)
-		if s.run.cfg.FailsHere && (p.Fatal || s.spec.Policy.Strict()) {
+		switch {
+		case s.run.cfg.FailsHere && (p.Fatal || s.spec.Policy.Strict()):
 			s.run.fail(s.spec, item)
+			s.doomAt(p)
+			return
+		case !p.Fatal && !s.spec.Policy.Strict() && p.hung && s.tooManyHang(): // what hangs is here, so this is judged here
+			s.run.fail(s.spec, s.allHang(item))
 			s.doomAt(p)
 			return
 		}

@@ -218,6 +218,7 @@ func (t *tenancy) run(ctx context.Context) error {
 	t.stop()
 	<-sent
 	t.tellUnreturned()
+	t.tellStats()
 	return err
 }
 
@@ -304,11 +305,11 @@ func (t *tenancy) send(ctx context.Context) {
 	if t.frames != nil {
 		t.frames.close()
 	}
+	t.tellStats()
 	if causes := t.untold(); len(causes) > 0 {
 		t.peer.Send(&wire.Abort{Error: stages.EncodeError(t.graph, errors.Join(causes...))})
 		return
 	}
-	t.tellStats()
 	t.peer.Send(&wire.End{})
 	t.peer.CloseSend()
 }
