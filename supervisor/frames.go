@@ -333,6 +333,7 @@ func (f *frames) sendFrame() (more bool) {
 		return false
 	}
 	m.Yielded = f.takeYielded()
+	m.Finished = f.t.finished()
 	f.pending = 0
 	f.urgent = false
 	f.seq++

@@ -137,7 +137,7 @@ func TestReachesOfWhatWasMade(t *testing.T) {
 	of.Merged(&tally, &batch, c.Peek(), 1)
 	split, n := NewSplit(ids.From(12), 15, nil, 0, 2)
 	var forked IDs
-	forked.Split(split, 0, n)
+	forked.Split(split, 0, n, 0)
 	for _, c := range []struct {
 		name string
 		ids  *IDs
