@@ -22,7 +22,7 @@ func TestABlackBoxTellsWhatWorkersAreAt(t *testing.T) {
 	want := []Executing{
 		{What: DoesItems, Stage: 5, Of: []Reach{{2, 1, 110, 150}, {3, 0, 7, 8}}},
 		{What: DoesItems, Stage: 6, Of: []Reach{{2, 1, 4, 9}}, Exact: true, Path: ".3.0"},
-		{What: DoesItems, Stage: 7, Of: []Reach{{2, 1, 100, 101}}, Flush: true},
+		{What: DoesItems, Stage: 7, Of: []Reach{{2, 1, 100, 101}}, Flush: true, Exact: true},
 		{What: DoesIterate, Stage: 2},
 	}
 	if more || !reflect.DeepEqual(all, want) {
