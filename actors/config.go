@@ -66,6 +66,8 @@ type Fault struct {
 	Fatal  bool // no policy may skip it
 	Hung   bool // its function does not return
 	Letter bool // it has been handed to the sink of its stage
+	// Finished is what the stage has finished, this one included.
+	Finished int64
 }
 
 // watch has a tally tell OnEnds.

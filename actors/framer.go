@@ -37,6 +37,7 @@ type framer struct {
 	stop     map[int]Position // where the sources end, when they are drained
 	draining bool
 	suspects suspects
+	counted  counted
 	skipped  int    // the last epoch that is to be skipped; -1: none
 	taken    uint64 // frames with outputs of this session
 	waiting  uint64 // frames with outputs that have not left, of any session
@@ -88,9 +89,8 @@ func (f *framed) settleFailed(r *Run) {
 }
 
 func newFramer(s *streamer, box *mailbox) *framer {
-	a := &framer{
-		s: s, box: box, skipped: -1, done: map[EpochOf]*plan.Spans{}, yielded: map[EpochOf]int64{}, live: map[inputOf]*plan.Family{},
-	}
+	a := &framer{s: s, box: box, skipped: -1, counted: newCounted(s.run, s.spec.Far.Region),
+		done: map[EpochOf]*plan.Spans{}, yielded: map[EpochOf]int64{}, live: map[inputOf]*plan.Family{}}
 	if s.in != nil {
 		a.fed = &fed{}
 	}
@@ -146,6 +146,7 @@ func (a *framer) open(life int) {
 	}
 	a.life = life
 	run, self := a.s.run, a.self
+	a.counted.renew()
 	o := wire.Open{Incarnation: life, Window: framesAhead, Next: a.next, Epochs: a.epochs}
 	for at, d := range a.done {
 		for _, s := range d.All() {
@@ -231,9 +232,11 @@ func (a *framer) hear(what any) {
 		for _, p := range m.At {
 			a.stop[p.Source] = Position{p.Epoch, p.Index}
 		}
+	case *Counted:
+		a.counted.told = m.Finished
 	case *wire.End:
 		a.leave()
-		a.tell(&copyEnded{})
+		a.tell(&copyEnded{finished: a.counted.rest()})
 	case *wire.Abort:
 		err := stages.DecodeError(a.s.run.graph, m.Error)
 		if err == nil {
@@ -245,7 +248,7 @@ func (a *framer) hear(what any) {
 	case *Lost:
 		a.suspect(m)
 		a.leave()
-		a.tell(&copyLost{why: m})
+		a.tell(&copyLost{why: m, finished: a.counted.rest()})
 	}
 }
 
@@ -274,6 +277,7 @@ func (a *framer) accept(m *wire.Frame) error {
 		return err
 	}
 	a.next++
+	a.counted.told = m.Finished
 	f := &framed{outputs: len(m.Outputs) > 0}
 	for _, p := range m.Yielded {
 		at := EpochOf{p.Source, p.Epoch}
@@ -389,7 +393,7 @@ func (a *framer) faultsOf(m *wire.Frame) (all []*fault) {
 		id := plan.ID{Source: w.Identity.Source, Epoch: w.Identity.Epoch, Index: w.Identity.Index, Path: w.Identity.Path}
 		all = append(all, &fault{
 			id: id, spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(g, a.named(id)), Attempts: attempts, Err: err},
-			fatal: w.Fatal, hung: w.Hung, letter: w.Letter.Bytes, lettered: w.Lettered && spec.Policy.Letters != nil,
+			counted: !spec.Policy.Strict(), finished: a.counted.until(w.Stage, w.Finished), fatal: w.Fatal, hung: w.Hung, letter: w.Letter.Bytes, lettered: w.Lettered && spec.Policy.Letters != nil,
 		})
 	}
 	return all

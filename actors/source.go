@@ -253,8 +253,8 @@ func (s *source) failedForGood(item *stages.ItemError, letter bool) {
 	s.run.account.Lose(1)
 	if told := s.run.cfg.OnFailed; told != nil {
 		root := plan.ID{Source: s.spec.Index, Epoch: s.epoch, Index: item.Item.Index}
-		told(Fault{Stage: s.spec, Root: root, Err: item, Letter: letter})
 		s.run.countFailed(s.spec, item, letter, false)
+		told(Fault{Stage: s.spec, Root: root, Err: item, Letter: letter, Finished: s.stats.finished.Load()})
 		s.told()
 		s.run.ended([]plan.End{{Source: root.Source, Epoch: root.Epoch, Index: root.Index, N: 1, Step: 1, Fate: plan.Failed}})
 		if s.run.cfg.FailsHere && s.spec.Policy.Strict() {

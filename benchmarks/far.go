@@ -27,10 +27,33 @@ type farContender struct {
 	run  func(ctx context.Context, n int) (farSample, error)
 }
 
-// A farSample is one run: from the first item on, so that the start of a process is no part of it.
+// A farSample is one run.
 type farSample struct {
-	took, cpu time.Duration // cpu is that of this process, and of its children from their start on
-	full      int64         // blocks for which there was no room in shared memory
+	took time.Duration // from the first items on: see pacer
+	cpu  time.Duration // of this process and its children, from their start on
+	full int64         // blocks for which there was no room in shared memory
+}
+
+// A pacer is the time that n items take, but for the first few: the start of a process is no part of it, and shared memory has its
+// pages then.
+type pacer struct {
+	n, skip, count int
+	begun          time.Time
+}
+
+func pace(n int) *pacer { return &pacer{n: n, skip: min(n/10, 200)} }
+
+// item is called when an item is there.
+func (p *pacer) item() {
+	if p.count == p.skip {
+		p.begun = time.Now()
+	}
+	p.count++
+}
+
+// took is the time of all of them, at the pace of those that were timed.
+func (p *pacer) took() time.Duration {
+	return time.Since(p.begun) * time.Duration(p.n) / time.Duration(max(p.n-p.skip-1, 1))
 }
 
 // Baselines of works across processes.
@@ -102,25 +125,21 @@ func fromChild[T any](s *supervisor.Supervisor, d *stages.Definition[cargo, T], 
 			return m, err
 		}
 		defer run.Stop()
-		var begun time.Time
-		count, sum := 0, 0
+		pacer, sum := pace(n), 0
 		for v, err := range run.Items(ctx) {
 			if err != nil {
 				return m, err
 			}
-			if count == 0 {
-				begun = time.Now()
-			}
-			count++
+			pacer.item()
 			sum += number(v)
 		}
-		m.took = time.Since(begun)
+		m.took = pacer.took()
 		err = run.Stop()
 		m.cpu = cpuTime() - cpu
 		for _, node := range run.Stats().Nodes {
 			m.full += node.ArenaFull
 		}
-		return m, errors.Join(err, checkSum(count, sum, n, different))
+		return m, errors.Join(err, checkSum(pacer.count, sum, n, different))
 	}
 }
 
@@ -150,11 +169,20 @@ func besides(bytes int, run func(context.Context, int) (farSample, error)) func(
 	}
 }
 
+// fewItems are hardly more than the start of a process.
+const fewItems = 10
+
 // measure lets the contenders take turns.
 func (w *farWork) measure(ctx context.Context, cs []farContender, n, rounds int) ([]row, error) {
 	samples := make([][]sample, len(cs))
 	full := make([]int64, len(cs))
+	starts := make([]time.Duration, len(cs)) // processor time that is spent however many items there are
 	var absent []string
+	for k, c := range cs {
+		if m, err := c.run(ctx, fewItems); err == nil { // else the first round tells
+			starts[k] = m.cpu
+		}
+	}
 	for r := range rounds {
 		for i := range cs {
 			k := (i + r) % len(cs)
@@ -176,7 +204,7 @@ func (w *farWork) measure(ctx context.Context, cs []farContender, n, rounds int)
 			if err != nil {
 				return nil, fmt.Errorf("work %s, %s: %w", w.name, cs[k].name, err)
 			}
-			s.ns, s.cpu = float64(m.took)/float64(n), float64(m.cpu)/float64(n)
+			s.ns, s.cpu = float64(m.took)/float64(n), float64(max(m.cpu-starts[k], 0))/float64(n)
 			samples[k] = append(samples[k], s)
 			full[k] += m.full
 		}

@@ -60,11 +60,12 @@ func throughSockets(size int) func(context.Context, int) (farSample, error) {
 func copiedHere(size, out int) func(context.Context, int) (farSample, error) {
 	return func(_ context.Context, n int) (m farSample, _ error) {
 		from, to := makeBlocks(blocksThere, size), makeBlocks(out, size)
-		begun, cpu := time.Now(), cpuTime()
+		pacer, cpu := pace(n), cpuTime()
 		for i := range n {
+			pacer.item()
 			copy(to[i%out], from[i%blocksThere])
 		}
-		m.took, m.cpu = time.Since(begun), cpuTime()-cpu
+		m.took, m.cpu = pacer.took(), cpuTime()-cpu
 		return m, nil
 	}
 }
@@ -74,11 +75,12 @@ func copiedHere(size, out int) func(context.Context, int) (farSample, error) {
 func cloned(size, out int) func(context.Context, int) (farSample, error) {
 	return func(_ context.Context, n int) (m farSample, _ error) {
 		from, to := makeBlocks(blocksThere, size), make([][]byte, out)
-		begun, cpu := time.Now(), cpuTime()
+		pacer, cpu := pace(n), cpuTime()
 		for i := range n {
+			pacer.item()
 			to[i%out] = bytes.Clone(from[i%blocksThere])
 		}
-		m.took, m.cpu = time.Since(begun), cpuTime()-cpu
+		m.took, m.cpu = pacer.took(), cpuTime()-cpu
 		return m, nil
 	}
 }
@@ -201,9 +203,9 @@ func receiveBlocks(ctx context.Context, conn net.Conn, r *arena.Reader, size, ou
 	}
 	defer s.Close()
 	to := makeBlocks(out, size)
-	count, sum := 0, 0
-	begun, cpu := time.Now(), cpuTime()
-	for count < n {
+	pacer, sum := pace(n), 0
+	cpu := cpuTime()
+	for pacer.count < n {
 		got, err := s.Recv()
 		if err != nil {
 			return m, err
@@ -219,11 +221,11 @@ func receiveBlocks(ctx context.Context, conn net.Conn, r *arena.Reader, size, ou
 				return m, err
 			}
 			if way == linkCopy {
-				copy(to[count%out], block)
-				block = to[count%out]
+				copy(to[pacer.count%out], block)
+				block = to[pacer.count%out]
 			}
 			sum += numberOf(block)
-			count++
+			pacer.item()
 			if err := r.Release(b); err != nil {
 				return m, err
 			}
@@ -232,6 +234,6 @@ func receiveBlocks(ctx context.Context, conn net.Conn, r *arena.Reader, size, ou
 			return m, err
 		}
 	}
-	m.took, m.cpu = time.Since(begun), cpuTime()-cpu
-	return m, checkSum(count, sum, n, blocksThere)
+	m.took, m.cpu = pacer.took(), cpuTime()-cpu
+	return m, checkSum(pacer.count, sum, n, blocksThere)
 }

@@ -142,7 +142,7 @@ func (f *frames) takeFailed(done []wire.Span) (all []wire.Failure) {
 // fails is told of an item that has failed for good.
 func (f *frames) fails(x actors.Fault) {
 	w := wire.Failure{
-		Stage: x.Stage.Index, Attempts: x.Err.Attempts, Fatal: x.Fatal, Hung: x.Hung, Poison: x.Err.Err == actors.ErrPoison, Error: stages.EncodeError(f.t.graph, x.Err.Err),
+		Stage: x.Stage.Index, Attempts: x.Err.Attempts, Fatal: x.Fatal, Hung: x.Hung, Poison: x.Err.Err == actors.ErrPoison, Finished: x.Finished, Error: stages.EncodeError(f.t.graph, x.Err.Err),
 		Identity: wire.Identity{Source: x.Root.Source, Epoch: x.Root.Epoch, Index: x.Root.Index, Path: x.Root.Path},
 	}
 	f.mu.Lock()

@@ -17,13 +17,15 @@ func (f *frames) pack(c plan.Chunk) (all []waiting, refused []int) {
 	h := c.Head()
 	at := h.IDs.From(0)
 	n := c.Len()
-	outs := make([]wire.FrameOutput, n)
+	outs, again := f.memory(n)
 	var before plan.Run
 	for i := range n {
 		run := at.Next()
 		o := &outs[i]
 		o.Epoch = h.Epoch
-		f.t.shared.packer.Leave()
+		if !again {
+			f.t.shared.packer.Leave()
+		}
 		var err error
 		if o.Payload, err = f.t.shared.pack(c, i); err != nil {
 			f.refused(run, err)
@@ -58,6 +60,23 @@ func (f *frames) pack(c plan.Chunk) (all []waiting, refused []int) {
 		before = run
 	}
 	return all, refused
+}
+
+// memory returns room for n outputs. As long as none waits it is always the same, and so is that of what they are encoded to: what was
+// sent is in messages.
+func (f *frames) memory(n int) (outs []wire.FrameOutput, again bool) {
+	f.mu.Lock()
+	again = len(f.queue.list) == 0
+	f.mu.Unlock()
+	if again {
+		clear(f.outs)
+		f.t.shared.packer.Reset()
+	}
+	if !again || cap(f.outs) < n {
+		f.outs = make([]wire.FrameOutput, n)
+	}
+	f.outs = f.outs[:n]
+	return f.outs, again
 }
 
 // refused notes an output that cannot be encoded.
@@ -113,10 +132,11 @@ func (f *frames) fill(m *wire.Frame) (more bool) {
 // send1 adds the first k outputs of w to a frame, and returns their bytes.
 func (f *frames) send1(m *wire.Frame, w *waiting, k int) (bytes int) {
 	if w.row {
-		slab := make([]wire.Member, k)
-		for i := range slab {
-			slab[i] = wire.Member{Source: w.root.Source, Epoch: w.root.Epoch, Index: w.root.Index + int64(i)*w.root.Step, N: 1}
-			w.outs[i].Members = slab[i : i+1 : i+1]
+		f.members = slices.Grow(f.members, k)
+		for i := range k {
+			f.members = append(f.members, wire.Member{Source: w.root.Source, Epoch: w.root.Epoch, Index: w.root.Index + int64(i)*w.root.Step, N: 1})
+			at := len(f.members)
+			w.outs[i].Members = f.members[at-1 : at : at]
 		}
 	} else {
 		w.outs[0].Members, w.outs[0].Sibling = w.members(), false
@@ -127,7 +147,11 @@ func (f *frames) send1(m *wire.Frame, w *waiting, k int) (bytes int) {
 	for i := range w.outs[:k] {
 		bytes += len(w.outs[i].Payload.Bytes)
 	}
-	m.Outputs = append(m.Outputs, w.outs[:k]...)
+	if m.Outputs == nil {
+		m.Outputs = w.outs[:k:k]
+	} else {
+		m.Outputs = append(m.Outputs, w.outs[:k]...)
+	}
 	return bytes
 }
 

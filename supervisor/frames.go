@@ -45,6 +45,8 @@ type frames struct {
 	closed  bool                           // guarded by mu: everything has been sent
 	timer   *time.Timer                    // guarded by mu: tells what is done if nothing comes out; nil: it does not run
 	payload map[letterKey][][]byte         // guarded by mu: items of dead letters
+	members []wire.Member                  // guarded by mu: memory for a frame
+	outs    []wire.FrameOutput             // memory for a chunk; the sender's
 	fed     map[uint64]*fedItem            // guarded by mu: inputs that are alive, by id, if the coordinator feeds the region
 	low     uint64                         // guarded by mu: of those, none is lower
 	epoch   int                            // guarded by mu: that its next input is of
@@ -318,6 +320,7 @@ func (f *frames) flush() {
 // sendFrame sends one frame, and reports whether there may be more to send.
 func (f *frames) sendFrame() (more bool) {
 	m := &wire.Frame{Seq: f.seq}
+	f.members = f.members[:0]
 	if f.sent < f.allowed || f.queue.all {
 		if len(f.units) > 0 {
 			f.release()
@@ -330,6 +333,7 @@ func (f *frames) sendFrame() (more bool) {
 		return false
 	}
 	m.Yielded = f.takeYielded()
+	m.Finished = f.t.finished()
 	f.pending = 0
 	f.urgent = false
 	f.seq++

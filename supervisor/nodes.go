@@ -126,11 +126,11 @@ func (n *nodes) forget() {
 	}
 }
 
-// note keeps what a session has counted.
-func (n *nodes) note(s *session, body []byte) {
+// note keeps what a session has counted, and returns what is for the stage.
+func (n *nodes) note(s *session, body []byte) (finished []int64) {
 	var all nodeCounts
 	if new(msgpack.Codec).Decode(body, &all) != nil {
-		return
+		return nil
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -138,6 +138,7 @@ func (n *nodes) note(s *session, body []byte) {
 	if r := n.copies[copyKey{s.region, s.copy}]; r.now == s.shared {
 		r.told = all.Shared
 	}
+	return all.Finished
 }
 
 // unreturned notes a function in a node that does not return though the run has been stopped.

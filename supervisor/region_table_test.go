@@ -190,6 +190,7 @@ func TestAKeyedRegionIsTheSameElsewhere(t *testing.T) {
 		"letters of one":      {Of: "map", Fault: "error", Policy: "letters", Budget: 1000},
 		"letters of panics":   {Of: "map", Fault: "panic", Every: 100, Policy: "letters", Budget: 1000},
 		"siblings fail":       {Of: "failing siblings", Fault: "error", Every: 4, Policy: "skip", Budget: 1000},
+		"a sibling fails it":  {Of: "failing siblings", Fault: "error", Every: 4},
 		"letters of siblings": {Of: "failing siblings", Fault: "error", Every: 4, Policy: "letters", Budget: 1000},
 		"an error fails":      {Of: "maps", Fault: "error"},
 		"fatal":               {Of: "maps", Fault: "fatal", Policy: "skip", Budget: 1000},

@@ -273,7 +273,9 @@ func (s *session) hear(l *link.Session) error {
 		}
 		switch m := m.(type) {
 		case *wire.Stats:
-			s.nodes.note(s, m.Body)
+			if finished := s.nodes.note(s, m.Body); len(finished) > 0 {
+				s.told(&actors.Counted{Finished: finished})
+			}
 		case *wire.Event:
 			if e := s.nodes.run.eventOf(m.Body); e != nil {
 				s.nodes.run.observe(e)

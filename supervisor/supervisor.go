@@ -35,6 +35,8 @@ type core struct {
 	lookup func(ctx context.Context, name string) ([]string, error)
 	dial   func(ctx context.Context, network, addr string) (net.Conn, error)
 
+	headroom headroom // taken by the first run that has regions
+
 	mu     sync.Mutex
 	system *actors.System // guarded by mu; made by the first Deploy
 	runs   []*run         // guarded by mu

@@ -22,7 +22,7 @@ func TestABlackBoxTellsWhatWorkersAreAt(t *testing.T) {
 	want := []Executing{
 		{What: DoesItems, Stage: 5, Of: []Reach{{2, 1, 110, 150}, {3, 0, 7, 8}}},
 		{What: DoesItems, Stage: 6, Of: []Reach{{2, 1, 4, 9}}, Exact: true, Path: ".3.0"},
-		{What: DoesItems, Stage: 7, Of: []Reach{{2, 1, 100, 101}}, Flush: true},
+		{What: DoesItems, Stage: 7, Of: []Reach{{2, 1, 100, 101}}, Flush: true, Exact: true},
 		{What: DoesIterate, Stage: 2},
 	}
 	if more || !reflect.DeepEqual(all, want) {
@@ -137,7 +137,7 @@ func TestReachesOfWhatWasMade(t *testing.T) {
 	of.Merged(&tally, &batch, c.Peek(), 1)
 	split, n := NewSplit(ids.From(12), 15, nil, 0, 2)
 	var forked IDs
-	forked.Split(split, 0, n)
+	forked.Split(split, 0, n, 0)
 	for _, c := range []struct {
 		name string
 		ids  *IDs

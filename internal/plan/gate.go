@@ -93,12 +93,17 @@ func (g *Gate) notify() bool {
 }
 
 // Room blocks until position t may be filled and returns the limit. It returns 0 when it never will be.
-func (g *Gate) Room(t uint64) (limit uint64) {
+func (g *Gate) Room(t uint64) uint64 {
 	if g.Aside != nil {
-		g.Aside(func() { limit = min(g.room(t), t+1) })
-		return limit
+		return g.roomAside(t)
 	}
 	return g.room(t)
+}
+
+// roomAside is a function of its own because what it captures is on the heap.
+func (g *Gate) roomAside(t uint64) (limit uint64) {
+	g.Aside(func() { limit = min(g.room(t), t+1) })
+	return limit
 }
 
 func (g *Gate) room(t uint64) uint64 {

@@ -59,7 +59,7 @@ func appendFrame(dst []byte, m *Frame) []byte {
 	}
 	var failed place
 	dst = appendFailures(dst, m.Failed, &failed)
-	return epochs(dst, m.Epochs)
+	return finished(epochs(dst, m.Epochs), m.Finished)
 }
 
 // member returns the bits of what must be said of m.

@@ -93,7 +93,7 @@ func (r *reader) small(k kind) Message {
 const (
 	minItem        = 2
 	minEntry       = 1
-	minFailure     = 4
+	minFailure     = 5
 	minFrameOutput = 2
 	minMember      = 1
 	minPosition    = 3

@@ -66,6 +66,7 @@ func (r *reader) frame() *Frame {
 	var failed place
 	r.failures(m.Failed, &failed)
 	m.Epochs = r.epochs(epochs, n)
+	m.Finished = r.finished()
 	r.end(len(all))
 	return m
 }

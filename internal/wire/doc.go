@@ -208,6 +208,10 @@
 // dies between the failure and its acceptance has reported nothing, and the item runs again. On resume a sink is cut to the
 // token's length, or must replace by identity, and budgets come from the token.
 //
+// A policy that is a fraction is one of the items that the stage itself has finished, which only the node counts: behind a filter
+// they are fewer than the inputs of the region. So Results carry these counts, and a Failure the count at its time. What is worked
+// on again after a death is counted again.
+//
 // # Credit and bounds
 //
 //	Task       fewer ids out than the window w of the session; an entry gives one back. w = workers of the first stage, and as
@@ -252,14 +256,15 @@
 //	Task         bits (1 isolated), items, ends, blocks, then the items and the ends
 //	  Item       bits; 1 step of the id to the next; 4 source, epoch; 2 step of the index; 8 path; 16 skip; 32 attempt;
 //	             always bytes; 64 list of blocks
-//	Result       entries, outputs, failures, blocks, then the entries
+//	Result       entries, outputs, failures, blocks, then the entries, and the list Finished
 //	  Entry      bits; 1 step of the id; nothing: one plain output, its bytes only; 2 no output; 4 list of outputs;
 //	             8 list of failures
 //	  Output     bits; 1 port; 2 path; always bytes; 4 list of blocks
-//	  Failure    bits (1 fatal, 16 hung, 128 poison); 4, 2 and 8 as of an item; always stage, attempts, error; 32 bytes of the letter, 64 its
-//	             blocks. The next identity goes on from failure to failure through the whole message
+//	  Failure    bits (1 fatal, 16 hung, 128 poison); 4, 2 and 8 as of an item; always stage, attempts, finished, error; 32 bytes of the
+//	             letter, 64 its blocks. The next identity goes on from failure to failure through the whole message
 //	Part         ID, From, outputs, blocks, then the outputs
-//	Frame        Seq; the lengths of Yielded, Done, Outputs, of all Members, of Failed, Epochs and of all blocks; then the elements
+//	Frame        Seq; the lengths of Yielded, Done, Outputs, of all Members, of Failed, Epochs and of all blocks; then the elements, and the
+//	             list Finished
 //	  FrameOutput  bits; 1 epoch (else that of the one before); nothing: one next member; 2 list of members; 4 path; always bytes;
 //	             8 list of blocks
 //	  Member     bits; 2 source, epoch; 1 step of the index; 4 number of items, minus 2 (else 1); 8 path; 16 stage (else that of

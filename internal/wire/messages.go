@@ -156,7 +156,12 @@ type Cancel struct{ Reason string }
 
 // Result is what came of some tasks of a Keyed region, in any order. The node sends an entry when nothing of the input is
 // left in the region; it needs no credit.
-type Result struct{ Entries []Entry }
+type Result struct {
+	Entries []Entry
+	// Finished is how many items each stage of the region of which some may fail has finished in this session, failed ones
+	// included; in the order of the graph. It is what fractions are fractions of.
+	Finished []int64
+}
 
 // An Entry is everything that came of one input. Outputs and failures are applied together, in one step: an input of which one
 // descendant has failed still delivers the others. It is accepted if the id is out at the session, else it is dropped.
@@ -179,6 +184,7 @@ type Failure struct {
 	Stage    int      // index in the graph
 	Identity Identity // of the item at that stage
 	Attempts int      // in this session
+	Finished int64    // by the stage in this session until then, this one included; 0: not known
 	Fatal    bool     // no policy may skip it
 	Hung     bool     // a function that does not return was the cause
 	Poison   bool     // it was not executed, for an Open says that it is poison
@@ -204,6 +210,8 @@ type Frame struct {
 	Outputs []FrameOutput
 	Failed  []Failure
 	Epochs  []EpochEnd // ascending
+	// Finished is as of a Result.
+	Finished []int64
 }
 
 // A FrameOutput is an output of a Stream region.

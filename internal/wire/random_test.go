@@ -107,7 +107,7 @@ func (d dice) identity(before *wire.Identity) wire.Identity {
 func (d dice) failures() []wire.Failure {
 	before := wire.Identity{Index: -1}
 	return list(d, func() wire.Failure {
-		f := wire.Failure{Stage: d.stage(), Identity: d.identity(&before), Attempts: d.count(), Fatal: d.oneIn(2), Hung: d.oneIn(2), Poison: d.oneIn(2), Error: d.bytes()}
+		f := wire.Failure{Stage: d.stage(), Identity: d.identity(&before), Attempts: d.count(), Finished: d.number(math.MaxInt64), Fatal: d.oneIn(2), Hung: d.oneIn(2), Poison: d.oneIn(2), Error: d.bytes()}
 		if f.Identity.Index < 0 {
 			f.Identity.Index = 0
 		}
@@ -219,6 +219,7 @@ func (d dice) frame() *wire.Frame {
 		return o
 	})
 	m.Epochs = d.ends(len(m.Outputs))
+	m.Finished = list(d, func() int64 { return d.number(math.MaxInt64) })
 	return m
 }
 
@@ -301,7 +302,7 @@ func (d dice) message(k int) wire.Message {
 				e.Failures = d.failures()
 			}
 			return e
-		})}
+		}), Finished: list(d, func() int64 { return d.number(math.MaxInt64) })}
 	case 10:
 		return &wire.Part{ID: d.Uint64() >> d.IntN(64), From: d.count(), Outputs: d.outputs()}
 	case 11:

@@ -28,7 +28,7 @@ func samples() []wire.Message {
 		return p
 	}
 	block := wire.Block{Offset: 1 << 20, Length: 70000, Generation: 3}
-	failed := wire.Failure{Stage: 2, Identity: id(0, 1, 7, ".3"), Attempts: 3, Fatal: true, Error: []byte("broken"), Lettered: true, Letter: of("x", block)}
+	failed := wire.Failure{Stage: 2, Identity: id(0, 1, 7, ".3"), Attempts: 3, Finished: 300, Fatal: true, Error: []byte("broken"), Lettered: true, Letter: of("x", block)}
 	hung := wire.Failure{Stage: 3, Identity: id(0, 1, 8, ""), Hung: true, Poison: true, Error: []byte("hung")}
 	fill := func(dst []byte, with byte) {
 		for i := range dst {
@@ -69,7 +69,7 @@ func samples() []wire.Message {
 			{ID: 1},
 			{ID: 5, Outputs: []wire.Output{{Path: ".0", Payload: of("a")}, {Port: 1, Path: ".1", Payload: of("b", block)}}, Failures: []wire.Failure{failed, hung}},
 			{ID: 4, Outputs: []wire.Output{{Port: 2, Payload: of("c")}}},
-		}},
+		}, Finished: []int64{0, 1 << 40}},
 		&wire.Part{ID: 5, From: 130, Outputs: []wire.Output{{Path: ".130", Payload: of("p")}}},
 		&wire.Frame{
 			Seq: 9, Yielded: []wire.Position{{Epoch: 1, Index: 60}},
@@ -82,7 +82,7 @@ func samples() []wire.Message {
 				{Epoch: 2},
 				{Epoch: 2, Members: []wire.Member{{Epoch: 1, Index: 70, N: 1, Path: ".1.0"}}, Failed: true},
 			},
-			Failed: []wire.Failure{failed}, Epochs: []wire.EpochEnd{{Epoch: 0, After: 0}, {Epoch: 1, After: 3}},
+			Failed: []wire.Failure{failed}, Epochs: []wire.EpochEnd{{Epoch: 0, After: 0}, {Epoch: 1, After: 3}}, Finished: []int64{7},
 		},
 		&wire.Abort{Error: []byte("gone")}, &wire.Event{Body: []byte{1, 2}}, &wire.Stats{Body: []byte{3}}, &wire.Log{Text: "hello"},
 		&wire.Profile{ID: 3, Name: "cpu", For: time.Second, Part: []byte("part"), Last: true},
