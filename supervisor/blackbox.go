@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weirflow/weir/actors"
 	"github.com/weirflow/weir/internal/link/arena"
@@ -52,6 +53,23 @@ func (s *session) executing() []plan.Executing {
 	}
 	all, _ := plan.ReadBlackBox(s.box.Contents()) // who has had no slot is executed again, and has one then, or is not found
 	return all
+}
+
+// unopened ends a session that was not opened, because of err. Where the black box says that the region had begun all the same, the
+// process has died of its work before its answer was heard.
+func (s *session) unopened(b body, err error) {
+	if len(s.executing()) == 0 {
+		exit := b.end(0)
+		s.fail(errors.Join(err, exit), nil, false)
+		return
+	}
+	exit := b.end(time.Second)
+	if exit == nil || !b.blames(err) {
+		s.fail(errors.Join(err, exit), nil, false)
+		return
+	}
+	at := s.executing()
+	s.fail(during(s.nodes.run.graph, at, exit), at, true)
 }
 
 // openBox opens the black box that comes with a session, the last of its files. Without one it is nil.

@@ -163,8 +163,7 @@ func (s *session) live() {
 	defer conn.Close()
 	l, ready, err := s.open(b, conn)
 	if err != nil {
-		exit := b.end(0)
-		s.fail(errors.Join(err, exit), nil, false)
+		s.unopened(b, err)
 		return
 	}
 	s.mu.Lock()
