@@ -47,6 +47,7 @@ type frames struct {
 	payload map[letterKey][][]byte         // guarded by mu: items of dead letters
 	fed     map[uint64]*fedItem            // guarded by mu: inputs that are alive, by id, if the coordinator feeds the region
 	epoch   int                            // guarded by mu: that its next input is of
+	next    uint64                         // the least id that its next input may have; of the goroutine that hears
 }
 
 // An overSet is inputs that are over, by what has become of them.
