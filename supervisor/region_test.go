@@ -15,6 +15,7 @@ var children *supervisor.Supervisor
 
 func TestMain(m *testing.M) {
 	misbehave()
+	beNode(batched)
 	children = supervisor.Main(slices.Concat(
 		[]stages.Blueprint{doubles, shapes, clumsies},
 		[]stages.Blueprint{batched, split, wild, streams, unending, passes, parted},
