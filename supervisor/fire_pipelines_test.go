@@ -2,11 +2,13 @@ package supervisor_test
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"time"
 
 	"github.com/weirflow/weir/stages"
+	"github.com/weirflow/weir/supervisor"
 )
 
 // A quarry is what runs while its processes are killed: the stages ints, first, second, small, large, apart and last.
@@ -99,4 +101,45 @@ func upToFour(_ context.Context, v int) iter.Seq2[int, error] {
 			}
 		}
 	}
+}
+
+// check wants all that comes of what was yielded, each exactly once, in order if that is promised.
+func (c quarry) check(got []int, s supervisor.Stats) error {
+	var want []int
+	nothing := 0
+	for i := range int(s.Yielded) {
+		out := c.of(i)
+		if want = append(want, out...); len(out) == 0 {
+			nothing++
+		}
+	}
+	if s.Failed != 0 || s.Filtered != int64(nothing) || s.Delivered != s.Yielded-s.Filtered {
+		return fmt.Errorf("of %d inputs, of %d of which nothing comes, %d were delivered, %d have failed and %d were filtered", s.Yielded, nothing, s.Delivered, s.Failed, s.Filtered)
+	}
+	if !c.Ordered && c.Workers > 1 {
+		slices.Sort(got)
+	}
+	for i := range min(len(got), len(want)) {
+		if got[i] != want[i] {
+			return fmt.Errorf("of %d inputs: outputs from %d on are %v, want %v", s.Yielded, i, got[i:min(i+8, len(got))], want[i:min(i+8, len(want))])
+		}
+	}
+	if len(got) != len(want) {
+		return fmt.Errorf("of %d inputs: %d outputs, want %d", s.Yielded, len(got), len(want))
+	}
+	return nil
+}
+
+func (c quarry) String() string {
+	name := c.Of
+	if c.Batches > 0 {
+		name += []string{"", " in batches", " in batches of batches"}[c.Batches]
+	}
+	if c.Apart {
+		name += ", taken apart"
+	}
+	if c.Ordered || c.Workers == 1 {
+		return name + ", ordered"
+	}
+	return name
 }

@@ -17,11 +17,17 @@ func TestMain(m *testing.M) {
 	misbehave()
 	children = supervisor.Main(slices.Concat(
 		[]stages.Blueprint{doubles, shapes, clumsies},
-		[]stages.Blueprint{batched, split, wild, streams, unending, passes},
+		[]stages.Blueprint{wild, streams, unending, passes},
 		[]stages.Blueprint{printers, quarries},
 		bulkPipelines(),
 		benchPipelines(),
 	)...)
+	if does := os.Getenv("WEIR_TEST_PARENT"); does != "" {
+		os.Exit(beParent(does))
+	}
+	if os.Getenv("GORACE") == "" {
+		os.Setenv("GORACE", "atexit_sleep_ms=0") // of children, which are to end at once
+	}
 	os.Exit(m.Run())
 }
 
