@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"os"
 	"slices"
 	"time"
 
@@ -19,6 +20,7 @@ type quarry struct {
 	Apart   bool   // batches are taken apart again
 	Workers int    // of first and second
 	Ordered bool
+	Poison  int // the input that ends its process; 0: none does
 }
 
 func (c quarry) options() []stages.FlatMapOption {
@@ -35,6 +37,9 @@ var quarries = stages.Define("quarries", func(g *stages.Graph, c quarry) stages.
 		opts = append(opts, o.(stages.Option))
 	}
 	s := stages.Source(g, "ints", ints(c.N))
+	if c.Poison > 0 {
+		return stages.Map(stages.Batch(stages.Map(stages.Map(s, "first", c.poisoned, opts...), "second", same, opts...), "small", 7), "last", whole)
+	}
 	switch c.Of {
 	case "maps":
 		s = stages.Map(s, "first", spinning, opts...)
@@ -57,12 +62,21 @@ var quarries = stages.Define("quarries", func(g *stages.Graph, c quarry) stages.
 	case c.Batches == 1 && c.Apart:
 		return stages.Map(stages.Unbatch(stages.Batch(s, "small", 7), "apart"), "last", alone)
 	case c.Batches == 1:
-		return stages.Map(stages.Batch(s, "small", 7), "last", func(_ context.Context, b []int) ([]int, error) { return b, nil })
+		return stages.Map(stages.Batch(s, "small", 7), "last", whole)
 	case c.Apart:
 		return stages.Unbatch(stages.Map(stages.Batch(stages.Batch(s, "small", 7), "large", 3), "last", func(_ context.Context, b [][]int) ([][]int, error) { return b, nil }), "apart")
 	}
 	return stages.Map(stages.Batch(stages.Batch(s, "small", 7), "large", 3), "last", func(_ context.Context, b [][]int) ([]int, error) { return slices.Concat(b...), nil })
 })
+
+func whole(_ context.Context, b []int) ([]int, error) { return b, nil }
+
+func (c quarry) poisoned(_ context.Context, v int) (int, error) {
+	if v == c.Poison {
+		os.Exit(9)
+	}
+	return v, nil
+}
 
 func alone(_ context.Context, v int) ([]int, error) { return []int{v}, nil }
 

@@ -24,17 +24,24 @@ func footprintOf(t testing.TB) (f footprint) {
 	return footprint{len(childrenOf(t)), len(fds), strings.Count(string(maps), "memfd:"), runtime.NumGoroutine()}
 }
 
-// leavesNothing checks at the end of the test that nothing is left over. Goroutines that have nothing more to do may take a moment
-// to be gone.
+// again waits until there is no more than this again: goroutines that have nothing more to do may take a moment to be gone.
+func (f footprint) again(t testing.TB) (now footprint, ok bool) {
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); <-time.After(time.Millisecond) {
+		now = footprintOf(t)
+		if now.children <= f.children && now.descriptors <= f.descriptors && now.memfds <= f.memfds && now.goroutines <= f.goroutines {
+			return now, true
+		}
+	}
+	return now, false
+}
+
+// leavesNothing checks at the end of the test that nothing is left over.
 func leavesNothing(t *testing.T) {
 	before := footprintOf(t)
+	before.children = 0
 	t.Cleanup(func() {
-		var now footprint
-		for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); <-time.After(time.Millisecond) {
-			if now = footprintOf(t); now.children == 0 && now.descriptors <= before.descriptors && now.memfds <= before.memfds && now.goroutines <= before.goroutines {
-				return
-			}
+		if now, ok := before.again(t); !ok {
+			t.Errorf("before %+v, now %+v", before, now)
 		}
-		t.Errorf("before %+v, now %+v", before, now)
 	})
 }
