@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -79,7 +78,7 @@ func killAtTimes(t *testing.T, seed uint64, kills *atomic.Int64, stats func() su
 			}
 			barren++
 			for _, pid := range childrenOf(t) {
-				if syscall.Kill(pid, syscall.SIGKILL) == nil {
+				if killProcess(pid) == nil {
 					kills.Add(1)
 				}
 			}
