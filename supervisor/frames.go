@@ -50,6 +50,7 @@ type frames struct {
 	fed     map[uint64]*fedItem            // guarded by mu: inputs that are alive, by id, if the coordinator feeds the region
 	low     uint64                         // guarded by mu: of those, none is lower
 	epoch   int                            // guarded by mu: that its next input is of
+	next    uint64                         // the least id that its next input may have; of the goroutine that hears
 }
 
 // An overSet is inputs that are over, by what has become of them.

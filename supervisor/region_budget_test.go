@@ -3,7 +3,6 @@ package supervisor_test
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"testing"
 
@@ -107,9 +106,7 @@ func TestAFractionIsTheSameThoughAChildDies(t *testing.T) {
 				}
 				if got = append(got, v); len(got)%2000 == 1000 {
 					for _, pid := range childrenOf(t) {
-						if p, err := os.FindProcess(pid); err == nil {
-							p.Kill()
-						}
+						killProcess(pid)
 					}
 				}
 			}

@@ -2,68 +2,10 @@ package supervisor_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
-	"runtime"
-	"strconv"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/weirflow/weir/supervisor"
 )
-
-// childPIDs are the processes that this one has started and not waited for.
-func childPIDs(t testing.TB) (pids []int) {
-	t.Helper()
-	lists, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, list := range lists {
-		b, err := os.ReadFile(list)
-		if err != nil {
-			continue // the thread has ended
-		}
-		for _, field := range strings.Fields(string(b)) {
-			if pid, err := strconv.Atoi(field); err == nil {
-				pids = append(pids, pid)
-			}
-		}
-	}
-	return pids
-}
-
-// A footprint is what a process has of what a run must give back.
-type footprint struct{ children, descriptors, memfds, goroutines int }
-
-func footprintOf(t testing.TB) (f footprint) {
-	t.Helper()
-	fds, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	maps, err := os.ReadFile("/proc/self/maps")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return footprint{len(childPIDs(t)), len(fds), strings.Count(string(maps), "memfd:"), runtime.NumGoroutine()}
-}
-
-// leavesNothing checks at the end of the test that nothing is left over. Goroutines that have nothing more to do may take a moment
-// to be gone.
-func leavesNothing(t *testing.T) {
-	before := footprintOf(t)
-	t.Cleanup(func() {
-		var now footprint
-		for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); <-time.After(time.Millisecond) {
-			if now = footprintOf(t); now.children == 0 && now.descriptors <= before.descriptors && now.memfds <= before.memfds && now.goroutines <= before.goroutines {
-				return
-			}
-		}
-		t.Errorf("before %+v, now %+v", before, now)
-	})
-}
 
 // Children are killed at any moment, one or all, again while they are being replaced: each output comes exactly once, in order
 // where that is promised, and nothing is left over.

@@ -175,10 +175,12 @@ func (s *session) live() {
 		s.part(l)
 		over <- time.AfterFunc(s.patience(), l.Close)
 	})
+	r := s.nodes.run
+	started := NodeStarted{EventInfo: r.info(), Region: r.graph.RegionName(s.region), Copy: s.copy, Incarnation: s.life, Addr: s.addr}
 	if c, ok := b.(*childBody); ok {
-		r := s.nodes.run
-		r.event(NodeStarted{r.info(), r.graph.RegionName(s.region), s.copy, s.life, c.p.Pid()})
+		started.PID = c.p.Pid()
 	}
+	r.event(started)
 	s.told(ready)
 	err = s.hear(l)
 	if !parted() {
