@@ -58,14 +58,16 @@ type (
 	// copyLost is told by a copy of which the session is over. What it had comes behind.
 	copyLost struct {
 		quiet
-		worker  int
-		why     *Lost
-		charged []uint64 // tasks that may be the reason
+		worker   int
+		why      *Lost
+		charged  []uint64 // tasks that may be the reason
+		finished []int64  // as of a copyEnded
 	}
 	// copyEnded is told by a copy that has ended as it was told to.
 	copyEnded struct {
 		quiet
-		worker int
+		worker   int
+		finished []int64 // in a stream: by the tolerant stages, and not known before
 	}
 	// copyFailed is told by a copy of which the node has failed the run.
 	copyFailed struct {
@@ -236,9 +238,7 @@ func (s *stage) returnedFar(p *piece, with, n int) {
 	c.isolated = false
 	c.back += uint64(with)
 	c.win.next(c.back)
-	for _, i := range s.spec.Far.Region.Stages {
-		s.run.stats[i].finished.Add(int64(n))
-	}
+	s.run.countInputs(s.spec.Far.Region, int64(n))
 	if len(f.deaths) == 0 {
 		return
 	}

@@ -18,8 +18,8 @@ func TestMain(m *testing.M) {
 	beNode(batched)
 	children = supervisor.Main(slices.Concat(
 		[]stages.Blueprint{doubles, shapes, clumsies},
-		[]stages.Blueprint{batched, split, wild, streams, unending, passes},
-		[]stages.Blueprint{printers},
+		[]stages.Blueprint{batched, split, wild, streams, unending, passes, parted},
+		[]stages.Blueprint{printers, quarries, lethals, accounts},
 		bulkPipelines(),
 		benchPipelines(),
 		laws,

@@ -2,7 +2,6 @@ package supervisor_test
 
 import (
 	"context"
-	"iter"
 	"slices"
 	"time"
 
@@ -13,19 +12,6 @@ type splitting struct {
 	N, Workers         int
 	Streaming, Shuffle bool
 	Twice              bool // batches of batches
-}
-
-// upToFour makes v%5 items of v.
-func upToFour(_ context.Context, v int) iter.Seq2[int, error] {
-	return func(yield func(int, error) bool) {
-		for begun := time.Now(); time.Since(begun) < 20*time.Microsecond; {
-		}
-		for i := range v % 5 {
-			if !yield(10*v+i, nil) {
-				return
-			}
-		}
-	}
 }
 
 // split is a pipeline in which an input may be in several batches.
