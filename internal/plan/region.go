@@ -167,7 +167,8 @@ func (g *Graph) classify(r *Region) {
 	r.Epochs = true
 	for _, i := range r.Stages {
 		s := g.Stages[i]
-		r.Parts = r.Parts || s.makesSeveral() || s.Outs == 0 || s.Holds && s.MaxOutputs != 1
+		// What a RouteBatch hands on is a part, even if it is all of the batch: it has only one branch.
+		r.Parts = r.Parts || s.makesSeveral() || s.Outs == 0 || s.Holds && s.MaxOutputs != 1 || s.Kind == "route batch"
 		r.Holds = r.Holds || s.Holds
 		r.Epochs = r.Epochs && (s.Mix == nil || s.Mix.EpochItems == 0)
 	}
