@@ -108,17 +108,20 @@ func fewest() map[string]int {
 	return map[string]int{"in process": 300, "child": 300, "node with TLS": 300, "pool of two children": 200, "region in a child": 250}
 }
 
-// count says how often laws have run where, and returns what the tests' process is to exit with.
+// count says, with -v, how often laws have run where, and returns what the tests' process is to exit with.
 func (v *visits) count(code int) int {
-	all := testing.Short() || code != 0
-	for _, name := range []string{"test.run", "test.skip", "test.list"} {
-		all = all || flag.Lookup(name).Value.String() != ""
-	}
-	if all { // not all have run
-		return code
-	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if testing.Verbose() && len(v.runs) > 0 {
+		fmt.Printf("runs of laws: %v\n", v.runs)
+	}
+	some := testing.Short() || code != 0
+	for _, name := range []string{"test.run", "test.skip", "test.list"} {
+		some = some || flag.Lookup(name).Value.String() != ""
+	}
+	if some {
+		return code
+	}
 	for _, kind := range slices.Sorted(maps.Keys(fewest())) {
 		if got, want := v.runs[kind], fewest()[kind]; got < want {
 			fmt.Fprintf(os.Stderr, "of the laws, only %d have run at the placement %q, want %d\n", got, kind, want)

@@ -127,11 +127,15 @@ func (g *graph) replayable() bool {
 
 // Random graphs give the same wherever they run.
 func TestRandomGraphsGiveTheSameEverywhere(t *testing.T) {
-	n := 120
+	n := uint64(80)
 	if testing.Short() {
 		n = 20
 	}
-	for seed := range uint64(n) {
+	seeds := []uint64{88, 111} // a region that ended with parts, and one that waited for inputs
+	for seed := range n {
+		seeds = append(seeds, seed)
+	}
+	for _, seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			everyRun(t, wild, seed, supervisor.Config{}, func(t *testing.T, run *supervisor.Run[parcel]) {

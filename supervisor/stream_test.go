@@ -89,15 +89,22 @@ func TestAStreamIsTheSameEverywhere(t *testing.T) {
 					if been.at(kindOf(at)); want.out == nil && want.err == nil {
 						want = got
 					}
-					c.compare(t, got, want)
+					c.compare(t, at, got, want)
 				})
 			}
 		})
 	}
 }
 
-func (c *streamCase) compare(t *testing.T, got, want result) {
+func (c *streamCase) compare(t *testing.T, at supervisor.Placement, got, want result) {
 	t.Helper()
+	if kindOf(at) == "pool of two children" && errors.Is(want.err, stages.ErrBudget) {
+		// Of several copies any one may have the item that is one too many.
+		if !errors.Is(got.err, stages.ErrBudget) || !errors.Is(got.err, errBad) {
+			t.Errorf("error %v, want %v", got.err, want.err)
+		}
+		return
+	}
 	if g, w := text(got.err), text(want.err); g != w {
 		t.Errorf("error\n%v, want\n%v", g, w)
 	}

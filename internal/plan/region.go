@@ -167,7 +167,8 @@ func (g *Graph) classify(r *Region) {
 	r.Epochs = true
 	for _, i := range r.Stages {
 		s := g.Stages[i]
-		r.Parts = r.Parts || s.makesSeveral() || s.Outs == 0 || s.Holds && s.MaxOutputs != 1
+		// What a RouteBatch hands on is a part, even if it is all of the batch: it has only one branch.
+		r.Parts = r.Parts || s.makesSeveral() || s.Outs == 0 || s.Holds && s.MaxOutputs != 1 || s.Kind == "route batch"
 		r.Holds = r.Holds || s.Holds
 		r.Epochs = r.Epochs && (s.Mix == nil || s.Mix.EpochItems == 0)
 	}
@@ -234,10 +235,16 @@ func (g *Graph) heldIn(r *Region) int {
 	weight := make([]int64, len(g.Stages)) // inputs that an item which a stage hands on may stand for
 	weight[r.In.Stage] = 1
 	sum := int64(0)
+	joins := slices.ContainsFunc(r.Stages, func(i int) bool { return len(g.Stages[i].In) > 1 })
 	for _, i := range r.Stages {
 		s := g.Stages[i]
 		for _, p := range s.In {
 			weight[i] = max(weight[i], weight[p.Stage])
+		}
+		for k := range s.In {
+			if joins { // what is held back in one branch keeps what came by another one waiting
+				sum = min(plus(sum, times(weight[i], int64(g.InputWindow(s, k).Most()))), math.MaxInt32)
+			}
 		}
 		if s.Holds {
 			weight[i] = min(times(weight[i], int64(s.MaxHeld)), math.MaxInt32)
