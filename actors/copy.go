@@ -26,7 +26,8 @@ type copyActor struct {
 	ending  bool
 	pieces  []*piece // that it has
 	tally   plan.Tally
-	items   []wire.Item   // memory for a message
+	items   []wire.Item // memory for a message
+	counted counted
 	lastAt  time.Duration // when a piece was last complete
 }
 
@@ -40,7 +41,9 @@ type told struct {
 func (*told) control() {}
 
 func (s *stage) newCopy(i int) func(*mailbox) actor.Actor {
-	return func(box *mailbox) actor.Actor { return &copyActor{s: s, box: box, i: i} }
+	return func(box *mailbox) actor.Actor {
+		return &copyActor{s: s, box: box, i: i, counted: newCounted(s.run, s.spec.Far.Region)}
+	}
 }
 
 func (a *copyActor) Receive(c actor.Context) {
@@ -81,6 +84,7 @@ func (a *copyActor) open(life int) {
 		return
 	}
 	a.life = life
+	a.counted.renew()
 	far := a.s.spec.Far
 	run, self := a.s.run, a.self
 	o := wire.Open{Incarnation: life, Window: a.s.copyWindow().Most()}
@@ -114,8 +118,12 @@ func (a *copyActor) hear(what any) {
 		a.ready = true
 		a.tell(&copyReady{worker: a.i})
 	case *wire.Result:
+		a.counted.add(a.s.run, m.Finished)
 		a.accept(m)
+	case *Counted:
+		a.counted.told = m.Finished
 	case *wire.End:
+		a.s.run.addCounted(a.s.spec.Far.Region, a.counted.rest())
 		a.stop()
 		a.tell(&copyEnded{worker: a.i})
 	case *wire.Abort: // its last word
@@ -222,9 +230,7 @@ func (a *copyActor) giveBack(p *piece) {
 func (a *copyActor) lost(m *Lost) {
 	var charged []uint64
 	if m.Blames {
-		if charged = m.Executing; charged == nil {
-			charged = a.outstanding()
-		}
+		charged = a.outstanding()
 	}
 	a.session.Stop()
 	a.session, a.ready, a.life = nil, false, 0

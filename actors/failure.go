@@ -119,11 +119,18 @@ func (s *stage) failedForGood(p *piece, item *stages.ItemError, letter bool) {
 	p.stops = s.stops(p) // behind settle, what it was made of may be gone
 	s.run.lastFailed.Store(item)
 	if told := s.run.cfg.OnFailed; told != nil {
-		told(Fault{s.spec, p.lot.chunk.Head().IDs.At(p.from), item, p.Fatal, p.hung, letter})
-		s.settle(p, plan.Failed)
 		s.run.countFailed(s.spec, item, letter, p.replays > 0)
-		if s.run.cfg.FailsHere && (p.Fatal || s.spec.Policy.Strict()) {
+		c := p.lot.chunk.Head().IDs.From(p.from)
+		at := c.Peek()
+		told(Fault{s.spec, at.ID(), at, item, p.Fatal, p.hung, letter, s.stats.finished.Load()})
+		s.settle(p, plan.Failed)
+		switch {
+		case s.run.cfg.FailsHere && (p.Fatal || s.spec.Policy.Strict()):
 			s.run.fail(s.spec, item)
+			s.doomAt(p)
+			return
+		case !p.Fatal && !s.spec.Policy.Strict() && p.hung && s.tooManyHang(): // what hangs is here, so this is judged here
+			s.run.fail(s.spec, s.allHang(item))
 			s.doomAt(p)
 			return
 		}

@@ -28,6 +28,7 @@ type copyState struct {
 	isolated bool // it is at a suspect, alone
 	ended    bool
 	win      window // of items that are with it
+	made     int64  // bytes of what has come of an item, lately
 	given    uint64 // items ever
 	back     uint64 // of them: have come back
 }
@@ -58,14 +59,16 @@ type (
 	// copyLost is told by a copy of which the session is over. What it had comes behind.
 	copyLost struct {
 		quiet
-		worker  int
-		why     *Lost
-		charged []uint64 // tasks that may be the reason
+		worker   int
+		why      *Lost
+		charged  []uint64 // tasks that may be the reason
+		finished []int64  // as of a copyEnded
 	}
 	// copyEnded is told by a copy that has ended as it was told to.
 	copyEnded struct {
 		quiet
-		worker int
+		worker   int
+		finished []int64 // in a stream: by the tolerant stages, and not known before
 	}
 	// copyFailed is told by a copy of which the node has failed the run.
 	copyFailed struct {
@@ -98,6 +101,10 @@ func (s *stage) startCopies() {
 		s.cx.Send(pid, &openCopy{life: 1})
 	}
 }
+
+// farWeight is how much more what comes of an item weighs than the item: of large ones so few are on the way that the processors'
+// caches have them still when they are looked at.
+const farWeight = 4
 
 // copyWindow is how many items may be with a copy.
 func (s *stage) copyWindow() plan.Window {
@@ -222,7 +229,7 @@ func (s *stage) giveCopy(w int, p *piece) {
 	s.far.room = 0
 	c.given += uint64(p.items())
 	c.isolated = p.suspect
-	c.win.weigh(p.lot.chunk.Bytes(), p.lot.chunk.Len())
+	c.win.weigh(max(p.lot.chunk.Bytes(), farWeight*c.made*int64(p.lot.chunk.Len())), p.lot.chunk.Len())
 	if len(p.lot.entries) < p.lot.chunk.Len() {
 		p.lot.entries = append(p.lot.entries, make([]outcome, p.lot.chunk.Len()-len(p.lot.entries))...)
 	}
@@ -235,10 +242,11 @@ func (s *stage) returnedFar(p *piece, with, n int) {
 	c := &f.copies[p.worker]
 	c.isolated = false
 	c.back += uint64(with)
-	c.win.next(c.back)
-	for _, i := range s.spec.Far.Region.Stages {
-		s.run.stats[i].finished.Add(int64(n))
+	if p.out != nil && n > 0 {
+		c.made = p.out.Bytes() / int64(n)
 	}
+	c.win.next(c.back)
+	s.run.countInputs(s.spec.Far.Region, int64(n))
 	if len(f.deaths) == 0 {
 		return
 	}

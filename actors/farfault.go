@@ -15,6 +15,9 @@ type fault struct {
 	fatal bool
 	hung  bool
 
+	counted  bool  // as finished, by the node
+	finished int64 // by the stage until then, which is not in the run's counts yet
+
 	lettered bool   // it becomes a dead letter, if it is not fatal
 	encoded  bool   // which contains letter
 	input    bool   // which contains the input; if neither: nothing
@@ -43,7 +46,7 @@ func (s *stage) judgeFaults(p *piece) {
 func (s *stage) failedFar(p *piece, letter bool) {
 	f := p.faults[0]
 	s.run.lastFailed.Store(f.item)
-	err := s.run.failedForGood(f.spec, f.item, letter, false)
+	err := s.run.failedForGood(f.spec, f.item, letter, f.counted)
 	if f.fatal {
 		err = f.item
 	}

@@ -36,6 +36,8 @@ type framer struct {
 	yielded  map[EpochOf]int64
 	stop     map[int]Position // where the sources end, when they are drained
 	draining bool
+	suspects suspects
+	counted  counted
 	skipped  int    // the last epoch that is to be skipped; -1: none
 	taken    uint64 // frames with outputs of this session
 	waiting  uint64 // frames with outputs that have not left, of any session
@@ -87,9 +89,8 @@ func (f *framed) settleFailed(r *Run) {
 }
 
 func newFramer(s *streamer, box *mailbox) *framer {
-	a := &framer{
-		s: s, box: box, skipped: -1, done: map[EpochOf]*plan.Spans{}, yielded: map[EpochOf]int64{}, live: map[inputOf]*plan.Family{},
-	}
+	a := &framer{s: s, box: box, skipped: -1, counted: newCounted(s.run, s.spec.Far.Region),
+		done: map[EpochOf]*plan.Spans{}, yielded: map[EpochOf]int64{}, live: map[inputOf]*plan.Family{}}
 	if s.in != nil {
 		a.fed = &fed{}
 	}
@@ -145,6 +146,7 @@ func (a *framer) open(life int) {
 	}
 	a.life = life
 	run, self := a.s.run, a.self
+	a.counted.renew()
 	o := wire.Open{Incarnation: life, Window: framesAhead, Next: a.next, Epochs: a.epochs}
 	for at, d := range a.done {
 		for _, s := range d.All() {
@@ -164,6 +166,7 @@ func (a *framer) open(life int) {
 		o.Stop = append(o.Stop, wire.Position{Source: source, Epoch: at.Epoch, Index: at.Index})
 	}
 	slices.SortFunc(o.Stop, func(a, b wire.Position) int { return a.Source - b.Source })
+	o.Suspects = a.suspected()
 	a.session = run.cfg.Nodes.Start(a.s.spec.Far.Region, 0, o, func(what any) { run.send(self, &told{life: life, what: what}) })
 }
 
@@ -229,9 +232,11 @@ func (a *framer) hear(what any) {
 		for _, p := range m.At {
 			a.stop[p.Source] = Position{p.Epoch, p.Index}
 		}
+	case *Counted:
+		a.counted.told = m.Finished
 	case *wire.End:
 		a.leave()
-		a.tell(&copyEnded{})
+		a.tell(&copyEnded{finished: a.counted.rest()})
 	case *wire.Abort:
 		err := stages.DecodeError(a.s.run.graph, m.Error)
 		if err == nil {
@@ -241,8 +246,9 @@ func (a *framer) hear(what any) {
 		a.leave()
 		a.tell(&framed{abort: err})
 	case *Lost:
+		a.suspect(m)
 		a.leave()
-		a.tell(&copyLost{why: m})
+		a.tell(&copyLost{why: m, finished: a.counted.rest()})
 	}
 }
 
@@ -261,6 +267,9 @@ func (a *framer) accept(m *wire.Frame) error {
 		return fmt.Errorf("the node has sent frame %d, not %d", m.Seq, a.next)
 	}
 	err := a.check(m)
+	if err == nil {
+		err = a.whole(m)
+	}
 	if err == nil && a.fed != nil {
 		err = a.fed.check(m)
 	}
@@ -268,6 +277,7 @@ func (a *framer) accept(m *wire.Frame) error {
 		return err
 	}
 	a.next++
+	a.counted.told = m.Finished
 	f := &framed{outputs: len(m.Outputs) > 0}
 	for _, p := range m.Yielded {
 		at := EpochOf{p.Source, p.Epoch}
@@ -326,11 +336,6 @@ func (a *framer) part(m *wire.Frame) {
 			}
 		}
 	}
-	for i := range m.Failed {
-		if id := m.Failed[i].Identity; id.Path != "" {
-			a.partial.Add(id.Source, id.Epoch, id.Index, id.Path, 1)
-		}
-	}
 	for _, s := range m.Done {
 		for i := s.From; i < s.To && a.partial.Len() > 0; i++ {
 			a.partial.Drop(s.Source, s.Epoch, i)
@@ -384,10 +389,11 @@ func (a *framer) faultsOf(m *wire.Frame) (all []*fault) {
 		if err == nil {
 			err = errors.New("an error without a text")
 		}
+		attempts, err := a.suspects.verdict(w, err)
 		id := plan.ID{Source: w.Identity.Source, Epoch: w.Identity.Epoch, Index: w.Identity.Index, Path: w.Identity.Path}
 		all = append(all, &fault{
-			id: id, spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(g, a.named(id)), Attempts: w.Attempts, Err: err},
-			fatal: w.Fatal, hung: w.Hung, letter: w.Letter.Bytes, lettered: w.Lettered && spec.Policy.Letters != nil,
+			id: id, spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(g, a.named(id)), Attempts: attempts, Err: err},
+			counted: !spec.Policy.Strict(), finished: a.counted.until(w.Stage, w.Finished), fatal: w.Fatal, hung: w.Hung, letter: w.Letter.Bytes, lettered: w.Lettered && spec.Policy.Letters != nil,
 		})
 	}
 	return all

@@ -30,6 +30,7 @@ type streamer struct {
 	current *framed       // in the outbox, or its failures are being judged
 	waiting bool          // for a letter
 	ended   bool          // the node is through
+	counted []int64       // what its stages had finished then, and was not known
 	failed  bool          // what comes is not complete
 	over    bool
 
@@ -93,7 +94,7 @@ func (s *streamer) Receive(c actor.Context) {
 	case *copyLost:
 		s.lost(m)
 	case *copyEnded:
-		s.ended = true
+		s.ended, s.counted = true, m.finished
 	case *letterRequest:
 		s.handedOver(m)
 	case *retry:
@@ -176,15 +177,8 @@ func (s *streamer) next() {
 	f := s.current
 	for len(f.steps) > 0 && f.steps[0].fault == nil {
 		s.outbox.push(out{chunk: f.steps[0].part})
-		s.finished(f.steps[0].finished)
+		s.run.countInputs(s.spec.Far.Region, f.steps[0].finished)
 		f.steps = f.steps[1:]
-	}
-}
-
-// finished counts items of the sources as finished at every stage of the region.
-func (s *streamer) finished(n int64) {
-	for _, i := range s.spec.Far.Region.Stages {
-		s.run.stats[i].finished.Add(n)
 	}
 }
 
@@ -196,7 +190,7 @@ func (s *streamer) judge() {
 			s.cx.Send(s.framer, &frameGone{})
 		}
 		f.settleFailed(s.run)
-		s.finished(f.finished)
+		s.run.countInputs(s.spec.Far.Region, f.finished)
 		s.current = nil
 		if f.abort != nil {
 			s.fail(nil, f.abort)
@@ -216,7 +210,8 @@ func (s *streamer) failedForGood(k *fault, letter bool) {
 	f := s.current
 	f.steps = f.steps[1:]
 	s.run.lastFailed.Store(k.item)
-	err := s.run.failedForGood(k.spec, k.item, letter, false)
+	s.run.stats[k.spec.Index].finished.Add(k.finished)
+	err := s.run.failedForGood(k.spec, k.item, letter, k.counted)
 	if k.fatal {
 		err = k.item
 	}
@@ -246,6 +241,7 @@ func (s *streamer) lost(m *copyLost) {
 	if s.over || s.ended {
 		return
 	}
+	s.run.addCounted(s.spec.Far.Region, m.finished)
 	pause, again := s.record.Died(s.run.clock(), m.why.Err, true, rand.Float64())
 	switch {
 	case m.why.Final:
@@ -289,6 +285,7 @@ func (s *streamer) upstream() {
 
 // finish sends the end behind everything else.
 func (s *streamer) finish() {
+	s.run.addCounted(s.spec.Far.Region, s.counted)
 	for _, i := range s.spec.Far.Region.Stages {
 		if spec := s.run.spec(i); !s.failed && !s.run.within(spec, true) {
 			s.run.fail(spec, s.run.stats[i].overBudget(spec.Name))

@@ -120,6 +120,15 @@ func childrenOf(t testing.TB) []int {
 	return pids
 }
 
+// killProcess kills a process on every system.
+func killProcess(pid int) error {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return p.Kill()
+}
+
 // ownChildren returns the processes of which this one is the parent, if the system tells.
 func ownChildren() (pids []int, known bool) {
 	tasks, _ := filepath.Glob("/proc/self/task/*/children")

@@ -40,13 +40,14 @@ type (
 		Err   error
 		Stats Stats
 	}
-	// NodeStarted says that a process of a region is there, and takes items.
+	// NodeStarted says that a process of a region is there, and takes items: a child, or a session of a node.
 	NodeStarted struct {
 		EventInfo
 		Region      string // its first and last stage, as in "decode..resize"
 		Copy        int    // counted from 0
 		Incarnation int    // counted from 1
-		PID         int    // of a child process
+		PID         int    // of a child process; 0: it is none
+		Addr        string // of a remote node, as in "10.0.0.7:7433"; "" if it is a child
 	}
 	// NodeRestarted says that a process of a region is gone, and when it is replaced.
 	NodeRestarted struct {

@@ -38,7 +38,7 @@ var quarries = stages.Define("quarries", func(g *stages.Graph, c quarry) stages.
 	}
 	s := stages.Source(g, "ints", ints(c.N))
 	if c.Poison > 0 {
-		return stages.Map(stages.Batch(stages.Map(stages.Map(s, "first", c.poisoned, opts...), "second", same, opts...), "small", 7), "last", whole)
+		return stages.Map(stages.Batch(stages.Map(stages.Map(s, "first", c.poisoned, opts...), "second", same, opts...), "small", 7), "last", theBatch)
 	}
 	switch c.Of {
 	case "maps":
@@ -62,14 +62,14 @@ var quarries = stages.Define("quarries", func(g *stages.Graph, c quarry) stages.
 	case c.Batches == 1 && c.Apart:
 		return stages.Map(stages.Unbatch(stages.Batch(s, "small", 7), "apart"), "last", alone)
 	case c.Batches == 1:
-		return stages.Map(stages.Batch(s, "small", 7), "last", whole)
+		return stages.Map(stages.Batch(s, "small", 7), "last", theBatch)
 	case c.Apart:
 		return stages.Unbatch(stages.Map(stages.Batch(stages.Batch(s, "small", 7), "large", 3), "last", func(_ context.Context, b [][]int) ([][]int, error) { return b, nil }), "apart")
 	}
 	return stages.Map(stages.Batch(stages.Batch(s, "small", 7), "large", 3), "last", func(_ context.Context, b [][]int) ([]int, error) { return slices.Concat(b...), nil })
 })
 
-func whole(_ context.Context, b []int) ([]int, error) { return b, nil }
+func theBatch(_ context.Context, b []int) ([]int, error) { return b, nil }
 
 func (c quarry) poisoned(_ context.Context, v int) (int, error) {
 	if v == c.Poison {

@@ -149,7 +149,7 @@ func (g *gather) over(ends []plan.End) {
 
 // failed notes an item of the region that has failed for good.
 func (g *gather) failed(f actors.Fault) {
-	w := wire.Failure{Stage: f.Stage.Index, Attempts: f.Err.Attempts, Fatal: f.Fatal, Hung: f.Hung, Error: stages.EncodeError(g.t.graph, f.Err.Err)}
+	w := wire.Failure{Stage: f.Stage.Index, Attempts: f.Err.Attempts, Fatal: f.Fatal, Hung: f.Hung, Finished: f.Finished, Error: stages.EncodeError(g.t.graph, f.Err.Err)}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if f.Letter {
@@ -175,7 +175,7 @@ func (g *gather) rename(id plan.ID) plan.ID {
 }
 
 // tried returns how often an item has been tried by nodes that are gone.
-func (g *gather) tried(id plan.ID) int {
+func (g *gather) tried(_ int, id plan.ID) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if in := g.inputs[uint64(id.Index)]; in != nil {

@@ -73,7 +73,7 @@ func (g *gather) fits(in *input) bool {
 
 // send sends entries, as few to a message as it must.
 func (g *gather) send(over []*input) {
-	var r wire.Result
+	r := wire.Result{Finished: g.t.finished()}
 	var sum extent
 	for _, in := range over {
 		next := sum.plus(in.size)

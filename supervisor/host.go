@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -27,6 +28,8 @@ type host struct {
 	defs []stages.Blueprint
 	boot [16]byte // names this process
 	log  zerolog.Logger
+
+	headroom headroom // taken by the first session
 
 	mu     sync.Mutex
 	files  []*os.File     // guarded by mu; of the memory that a child shares with its parent, for its session
@@ -71,8 +74,14 @@ func (h *host) serve(ctx context.Context, p peer, open *wire.Open) {
 
 // tenant is a session that is not refused for what it asks for. It returns why it has ended, if it was not as it should.
 func (h *host) tenant(ctx context.Context, p peer, open *wire.Open, g *plan.Graph, r *plan.Region) error {
+	h.headroom.take()
 	files := h.takeFiles()
-	mem, err := openShared(g.Codec, files, open.Arena)
+	rest, box, err := openBox(files, open.Box)
+	if err != nil {
+		p.Refuse(&wire.Refuse{Code: wire.Full, Text: err.Error()})
+		return err
+	}
+	mem, err := openShared(g.Codec, rest, open.Arena)
 	for _, f := range files {
 		_ = f.Close() // they are mapped
 	}
@@ -81,7 +90,9 @@ func (h *host) tenant(ctx context.Context, p peer, open *wire.Open, g *plan.Grap
 		return err
 	}
 	defer mem.close()
-	return newTenancy(h, p, open, g, r, mem).run(ctx)
+	t := newTenancy(h, p, open, g, r, mem)
+	t.box = box
+	return t.run(ctx)
 }
 
 // takeFiles returns the files that the process was started with, once.
@@ -153,12 +164,16 @@ type tenancy struct {
 	gather *gather // of a keyed region
 	frames *frames // of one with sources
 	shared *shared
-	ended  chan struct{} // closed when every goroutine of the actors has ended
+	box    *plan.BlackBox             // nil: what is executed is noted nowhere
+	some   []int                      // stages of which some items may fail
+	counts atomic.Pointer[actors.Run] // the actors, as soon as they can be asked
+	ended  chan struct{}              // closed when every goroutine of the actors has ended
 	stats  statsTeller
 }
 
 func newTenancy(h *host, p peer, open *wire.Open, g *plan.Graph, r *plan.Region, mem *shared) *tenancy {
 	t := &tenancy{host: h, peer: p, open: open, graph: g, region: r, shared: mem, inside: g.Inside(r), ended: make(chan struct{})}
+	t.some = actors.Tolerant(func(i int) *plan.Stage { return g.Stages[i] }, r)
 	if r.Keyed {
 		t.gather = newGather(t)
 		t.inside.Rename, t.inside.Tried = t.gather.rename, t.gather.tried
@@ -168,6 +183,7 @@ func newTenancy(h *host, p peer, open *wire.Open, g *plan.Graph, r *plan.Region,
 			t.frames.fed = map[uint64]*fedItem{}
 			t.inside.Rename = t.frames.rename
 		}
+		t.inside.Tried = triedBefore(open.Suspects)
 	}
 	return t
 }
@@ -185,10 +201,12 @@ func (t *tenancy) run(ctx context.Context) error {
 	cfg := actors.Config{ID: t.open.Run, OnEvent: t.observe, OnEnd: func() { close(t.ended) }, Grace: t.open.Grace, Poison: 1}
 	if t.frames != nil {
 		t.frames.config(&cfg)
+		t.watched(&cfg)
 	} else {
 		cfg.Letters, cfg.OnEnds, cfg.OnFailed = t.gather.letters(), t.gather.over, t.gather.failed
 	}
 	t.actors = t.host.actors().Start(ctx, t.inside, cfg)
+	t.counts.Store(t.actors)
 	sent := make(chan struct{})
 	// Owner: the tenancy. Ends when the region's last item has been sent, or its actors are stopped. run waits for it.
 	go func() {
@@ -213,7 +231,16 @@ func (t *tenancy) run(ctx context.Context) error {
 	t.stop()
 	<-sent
 	t.tellUnreturned()
+	t.tellStats()
 	return err
+}
+
+// finished is what the stages of which some items may fail have finished; nil if that is not known yet.
+func (t *tenancy) finished() []int64 {
+	if a := t.counts.Load(); a != nil {
+		return a.Finished(t.some)
+	}
+	return nil
 }
 
 // stop ends the actors, and waits for them, for most of the grace: the coordinator is to hear which of them do not end.
@@ -291,11 +318,11 @@ func (t *tenancy) send(ctx context.Context) {
 	if t.frames != nil {
 		t.frames.close()
 	}
+	t.tellStats()
 	if causes := t.untold(); len(causes) > 0 {
 		t.peer.Send(&wire.Abort{Error: stages.EncodeError(t.graph, errors.Join(causes...))})
 		return
 	}
-	t.tellStats()
 	t.peer.Send(&wire.End{})
 	t.peer.CloseSend()
 }

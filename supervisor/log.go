@@ -135,7 +135,12 @@ func entryOf(e Event) entry {
 		d.err(e.Err.Err)
 	case NodeStarted:
 		d.level, d.message = slog.LevelDebug, "node started"
-		d.add(slog.String("node", nodeName(e.Region, e.Copy)), slog.Int("incarnation", e.Incarnation), slog.Int("pid", e.PID))
+		d.add(slog.String("node", nodeName(e.Region, e.Copy)), slog.Int("incarnation", e.Incarnation))
+		if e.Addr != "" {
+			d.add(slog.String("addr", e.Addr))
+		} else {
+			d.add(slog.Int("pid", e.PID))
+		}
 	default:
 		d.node(e)
 	}

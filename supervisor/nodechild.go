@@ -27,7 +27,7 @@ func (s *session) start() (body, *link.Conn, error) {
 func (s *session) startChild(at Subprocess) (body, *link.Conn, error) {
 	p, err := child.Start(child.Spec{
 		Nice: at.Nice, CPUs: at.CPUs, MaxProcs: at.GOMAXPROCS, MemoryBytes: at.MemoryBytes, Env: at.Env, Output: s.output,
-		Files: s.shared.files(),
+		Files: s.inherited(),
 	})
 	if err != nil {
 		return nil, nil, err

@@ -25,8 +25,9 @@ type nodeStage struct {
 
 // nodeCounts is the body of wire.Stats.
 type nodeCounts struct {
-	Stages []nodeStage
-	Shared sharedCounts
+	Stages   []nodeStage
+	Finished []int64 // by the stages of which some items may fail
+	Shared   sharedCounts
 }
 
 // A statsTeller knows when a node has told its counts.
@@ -55,7 +56,7 @@ func (t *tenancy) sendStatsAtTimes() {
 }
 
 func (t *tenancy) tellStats() {
-	all := nodeCounts{Shared: t.shared.counts()}
+	all := nodeCounts{Shared: t.shared.counts(), Finished: t.finished()}
 	s := t.actors.Stats()
 	for _, i := range t.region.Stages {
 		st := s.Stages[i]

@@ -23,8 +23,8 @@ func beParent(does string) int {
 	return 2
 }
 
-// everywhere is a graph with a pool, a region that is fed from here, and one that has the whole graph.
-func everywhere() map[string]supervisor.Placement {
+// spreads are placements with a pool, a region that is fed from here, and one that has the whole graph.
+func spreads() map[string]supervisor.Placement {
 	child := supervisor.Subprocess{}
 	return map[string]supervisor.Placement{
 		"a pool": supervisor.Regions{
@@ -39,7 +39,7 @@ func everywhere() map[string]supervisor.Placement {
 func parentOf(does string) {
 	for {
 		var runs []*supervisor.Run[[]int]
-		for _, at := range everywhere() {
+		for _, at := range spreads() {
 			run, err := supervisor.Deploy(context.Background(), children, quarries.With(quarry{N: 1 << 40, Of: "many", Batches: 1, Workers: 4}), at)
 			if err != nil {
 				fmt.Println(err)
@@ -81,7 +81,7 @@ func parentOf(does string) {
 
 // tryAll runs graphs in all ways once, and says what came of it.
 func tryAll() (status int) {
-	for name, at := range everywhere() {
+	for name, at := range spreads() {
 		for _, c := range []quarry{{Of: "many", Batches: 1, Workers: 4, Ordered: true}, {Of: "tee", Batches: 1, Workers: 2}} {
 			c.N = 1000
 			begun := time.Now()

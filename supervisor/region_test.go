@@ -15,12 +15,17 @@ var children *supervisor.Supervisor
 
 func TestMain(m *testing.M) {
 	misbehave()
+	beNode(batched)
 	children = supervisor.Main(slices.Concat(
 		[]stages.Blueprint{doubles, shapes, clumsies},
-		[]stages.Blueprint{wild, streams, unending, passes},
+		[]stages.Blueprint{batched, wild, streams, unending, passes},
+		[]stages.Blueprint{parted},
 		[]stages.Blueprint{printers, quarries},
+		[]stages.Blueprint{lethals},
+		[]stages.Blueprint{accounts},
 		bulkPipelines(),
 		benchPipelines(),
+		laws,
 	)...)
 	if does := os.Getenv("WEIR_TEST_PARENT"); does != "" {
 		os.Exit(beParent(does))
@@ -28,7 +33,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // of children, which are to end at once
 	}
-	os.Exit(m.Run())
+	os.Exit(been.count(m.Run()))
 }
 
 type span struct{ N, Workers int }

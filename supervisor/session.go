@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirflow/weir/actors"
 	"github.com/weirflow/weir/internal/link"
+	"github.com/weirflow/weir/internal/link/arena"
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
 )
@@ -31,8 +32,9 @@ type session struct {
 	last  bool          // guarded by mu: it was told that nothing comes any more
 
 	shared   *shared
-	expected int  // blocks that have come and were not unpacked; guarded by mu
-	gone     bool // nothing more comes; guarded by mu
+	box      *arena.Box // nil: there is none
+	expected int        // blocks that have come and were not unpacked; guarded by mu
+	gone     bool       // nothing more comes; guarded by mu
 }
 
 // Pack implements actors.Session.
@@ -149,9 +151,12 @@ type body interface {
 // live is the session's life: it returns when nothing of it is left.
 func (s *session) live() {
 	defer s.letGo()
+	if s.box != nil {
+		defer s.box.Close()
+	}
 	b, conn, err := s.start()
 	if err != nil {
-		s.fail(err, false)
+		s.fail(err, nil, false)
 		return
 	}
 	defer b.close()
@@ -159,7 +164,7 @@ func (s *session) live() {
 	l, ready, err := s.open(b, conn)
 	if err != nil {
 		exit := b.end(0)
-		s.fail(errors.Join(err, exit), false)
+		s.fail(errors.Join(err, exit), nil, false)
 		return
 	}
 	s.mu.Lock()
@@ -171,10 +176,12 @@ func (s *session) live() {
 		s.part(l)
 		over <- time.AfterFunc(s.patience(), l.Close)
 	})
+	r := s.nodes.run
+	started := NodeStarted{EventInfo: r.info(), Region: r.graph.RegionName(s.region), Copy: s.copy, Incarnation: s.life, Addr: s.addr}
 	if c, ok := b.(*childBody); ok {
-		r := s.nodes.run
-		r.event(NodeStarted{r.info(), r.graph.RegionName(s.region), s.copy, s.life, c.p.Pid()})
+		started.PID = c.p.Pid()
 	}
+	r.event(started)
 	s.told(ready)
 	err = s.hear(l)
 	if !parted() {
@@ -196,7 +203,12 @@ func (s *session) live() {
 	if exit != nil {
 		err = exit
 	}
-	s.fail(err, blames)
+	var at []plan.Executing
+	if blames {
+		at = s.executing()
+		err = during(s.nodes.run.graph, at, err)
+	}
+	s.fail(err, at, blames)
 }
 
 // open begins the session with the process.
@@ -229,12 +241,12 @@ func (s *session) part(l *link.Session) {
 }
 
 // fail tells that the session is over, and why.
-func (s *session) fail(err error, blames bool) {
+func (s *session) fail(err error, at []plan.Executing, blames bool) {
 	if s.ctx.Err() != nil {
 		return
 	}
 	err, final := linkError(s.refusal(err))
-	s.told(&actors.Lost{Err: &NodeError{Region: s.nodes.run.graph.RegionName(s.region), Copy: s.copy, Addr: s.addr, Err: err}, Final: final, Blames: blames})
+	s.told(&actors.Lost{Err: &NodeError{Region: s.nodes.run.graph.RegionName(s.region), Copy: s.copy, Addr: s.addr, Err: err}, Final: final, Blames: blames, Executing: at})
 }
 
 // refusal adds to an error of a node that has built another graph in what they differ.
@@ -263,7 +275,9 @@ func (s *session) hear(l *link.Session) error {
 		}
 		switch m := m.(type) {
 		case *wire.Stats:
-			s.nodes.note(s, m.Body)
+			if finished := s.nodes.note(s, m.Body); len(finished) > 0 {
+				s.told(&actors.Counted{Finished: finished})
+			}
 		case *wire.Event:
 			if e := s.nodes.run.eventOf(m.Body); e != nil {
 				s.nodes.run.observe(e)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"syscall"
 	"testing"
 	"time"
 
@@ -30,7 +29,7 @@ func often() *supervisor.Supervisor {
 
 func killChildren(t *testing.T) {
 	for _, pid := range childrenOf(t) {
-		syscall.Kill(pid, syscall.SIGKILL)
+		killProcess(pid)
 	}
 }
 

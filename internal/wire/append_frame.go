@@ -38,6 +38,9 @@ func appendFrame(dst []byte, m *Frame) []byte {
 		if len(o.Payload.Blocks) > 0 {
 			bits |= frameBlocks
 		}
+		if o.Failed {
+			bits |= frameFailed
+		}
 		dst = append(dst, bits)
 		if bits&frameEpoch != 0 {
 			epoch = o.Epoch
@@ -56,7 +59,7 @@ func appendFrame(dst []byte, m *Frame) []byte {
 	}
 	var failed place
 	dst = appendFailures(dst, m.Failed, &failed)
-	return epochs(dst, m.Epochs)
+	return finished(epochs(dst, m.Epochs), m.Finished)
 }
 
 // member returns the bits of what must be said of m.

@@ -132,6 +132,15 @@ func appendResult(dst []byte, m *Result) []byte {
 			dst = appendFailures(count(dst, len(e.Failures)), e.Failures, &at)
 		}
 	}
+	return finished(dst, m.Finished)
+}
+
+// finished appends what stages have finished.
+func finished(dst []byte, list []int64) []byte {
+	dst = count(dst, len(list))
+	for _, n := range list {
+		dst = uvarint(dst, uint64(n))
+	}
 	return dst
 }
 
@@ -194,6 +203,9 @@ func appendFailures(dst []byte, list []Failure, at *place) []byte {
 		if f.Hung {
 			bits |= failureHung
 		}
+		if f.Poison {
+			bits |= failurePoison
+		}
 		if f.Lettered {
 			bits |= failureLettered
 			if len(f.Letter.Blocks) > 0 {
@@ -203,7 +215,7 @@ func appendFailures(dst []byte, list []Failure, at *place) []byte {
 		dst = append(dst, bits)
 		dst = appendIdentity(dst, bits, &f.Identity, at)
 		at.follow(&f.Identity)
-		dst = bytes(count(count(dst, f.Stage), f.Attempts), f.Error)
+		dst = bytes(uvarint(count(count(dst, f.Stage), f.Attempts), uint64(f.Finished)), f.Error)
 		if f.Lettered {
 			dst = payload(dst, &f.Letter)
 		}

@@ -132,8 +132,23 @@ func (r *reader) result() *Result {
 			return nil
 		}
 	}
+	m.Finished = r.finished()
 	r.end(len(all) + len(failed))
 	return m
+}
+
+// finished reads what stages have finished.
+func (r *reader) finished() []int64 {
+	n := int(r.number(MaxStage))
+	if n > len(r.b)-r.off {
+		r.fail(tooMany)
+		return nil
+	}
+	list := several[int64](n)
+	for i := range list {
+		list[i] = int64(r.number(MaxIndex))
+	}
+	return list
 }
 
 // many reads the outputs of an entry that has not only one which is plain, from the first of all, and returns the rest of all.
@@ -192,13 +207,14 @@ func (r *reader) failures(list []Failure, at *place) {
 		f := &list[i]
 		bits := r.bits(failureBits)
 		f.Fatal, f.Hung, f.Lettered = bits&failureFatal != 0, bits&failureHung != 0, bits&failureLettered != 0
+		f.Poison = bits&failurePoison != 0
 		f.Identity.Path = r.identity(bits, at)
 		if at.index < 0 {
 			r.fail(tooLarge)
 		}
 		f.Identity.Source, f.Identity.Epoch, f.Identity.Index = at.source, at.epoch, at.index
 		at.index++
-		f.Stage, f.Attempts = r.stage(), int(r.number(MaxCount))
+		f.Stage, f.Attempts, f.Finished = r.stage(), int(r.number(MaxCount)), int64(r.number(MaxIndex))
 		f.Error = r.take(MaxText)
 		if f.Lettered {
 			f.Letter.Bytes = r.take(MaxPayload)
