@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // childrenOfProcess are the processes of which another one is the parent.
@@ -56,10 +54,11 @@ func parentThat(t *testing.T, does string) (cmd *exec.Cmd, lines *bufio.Scanner,
 // being started or ended: a second later none is there, and no file is left.
 func TestF15NoChildOutlivesADeployingProgram(t *testing.T) {
 	// This process becomes the parent of all orphans below it, so that none is overlooked.
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		t.Skip(err)
+	const subreaper = 36 // PR_SET_CHILD_SUBREAPER, prctl(2)
+	if _, _, no := syscall.RawSyscall(syscall.SYS_PRCTL, subreaper, 1, 0); no != 0 {
+		t.Skip(no)
 	}
-	defer func() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) }()
+	defer syscall.RawSyscall(syscall.SYS_PRCTL, subreaper, 0, 0)
 	shm := func() int {
 		names, _ := filepath.Glob("/dev/shm/*weir*")
 		return len(names)

@@ -54,7 +54,7 @@ func tryAway(t *testing.T, seed uint64, kills *atomic.Int64) (bool, error) {
 }
 
 // faultKills is how many children are killed altogether, in each of the tests that do.
-var faultKills = flag.Int("fault.kills", 100, "children that each test kills which kills some")
+var faultKills = flag.Int("fault.kills", 60, "children that each test kills which kills some")
 
 // killAtTimes kills the children of this process at random times, until the function is called that it returns, and counts.
 func killAtTimes(t *testing.T, seed uint64, kills *atomic.Int64, stats func() supervisor.Stats) (end func()) {
