@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	children = supervisor.Main(slices.Concat(
 		[]stages.Blueprint{doubles, shapes, clumsies},
 		[]stages.Blueprint{batched, split, wild, streams, unending, passes},
-		[]stages.Blueprint{printers, accounts},
+		[]stages.Blueprint{printers, accounts, situations},
 		bulkPipelines(),
 		benchPipelines(),
 	)...)

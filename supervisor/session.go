@@ -151,7 +151,8 @@ func (s *session) live() {
 	defer s.letGo()
 	b, conn, err := s.start()
 	if err != nil {
-		s.fail(err, false)
+		err, final := s.nodes.unanswered(s.region, err)
+		s.lost(err, false, final)
 		return
 	}
 	defer b.close()
@@ -159,7 +160,8 @@ func (s *session) live() {
 	l, ready, err := s.open(b, conn)
 	if err != nil {
 		exit := b.end(0)
-		s.fail(errors.Join(err, exit), false)
+		err, final := s.nodes.unanswered(s.region, errors.Join(err, exit))
+		s.lost(err, false, final)
 		return
 	}
 	s.mu.Lock()
@@ -177,6 +179,7 @@ func (s *session) live() {
 		started.PID = c.p.Pid()
 	}
 	r.event(started)
+	defer s.nodes.answers(s.region)()
 	s.told(ready)
 	err = s.hear(l)
 	if !parted() {
@@ -231,11 +234,15 @@ func (s *session) part(l *link.Session) {
 }
 
 // fail tells that the session is over, and why.
-func (s *session) fail(err error, blames bool) {
+func (s *session) fail(err error, blames bool) { s.lost(err, blames, false) }
+
+// lost is fail; final says that there is no point in another session.
+func (s *session) lost(err error, blames, final bool) {
 	if s.ctx.Err() != nil {
 		return
 	}
-	err, final := linkError(s.refusal(err))
+	err, refused := linkError(s.refusal(err))
+	final = final || refused
 	s.told(&actors.Lost{Err: &NodeError{Region: s.nodes.run.graph.RegionName(s.region), Copy: s.copy, Addr: s.addr, Err: err}, Final: final, Blames: blames})
 }
 
