@@ -25,11 +25,19 @@ func (b Budget) spent(failed, n, probation int64, final bool) bool {
 func (r *Run) settle(t *plan.Tally) {
 	r.filterDelivered(t)
 	if ends := t.TakeEnds(); len(ends) > 0 {
-		r.cfg.OnEnds(ends)
+		r.ended(ends)
 	}
 	if r.account.Add(t) {
 		r.itemFailed()
 	}
+}
+
+// ended tells of items of sources of which nothing is alive any more.
+func (r *Run) ended(ends []plan.End) {
+	if r.care != nil {
+		r.care.ended(ends)
+	}
+	r.cfg.OnEnds(ends)
 }
 
 func (r *Run) itemFailed() {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/wire"
 	"github.com/weirflow/weir/stages"
 )
 
@@ -31,6 +32,10 @@ type Config struct {
 	FailsHere bool
 	// Resume says what of the sources is done already. nil: nothing.
 	Resume *Resume
+	// Box is where workers note what they are at; nil: nowhere.
+	Box *plan.BlackBox
+	// Suspects are items of which earlier processes may have died.
+	Suspects []wire.Suspect
 	// OnFailed is told of an item that has failed for good, before OnEnds hears of its end. nil: failures are judged here.
 	OnFailed func(Fault)
 }
@@ -55,7 +60,8 @@ type Position struct {
 // A Fault is an item of a region that has failed for good.
 type Fault struct {
 	Stage  *plan.Stage
-	Root   plan.ID // as the region's graph names it
+	Root   plan.ID  // as the region's graph names it
+	At     plan.Run // the same, of what was made of something; it is alive. That of a source is empty
 	Err    *stages.ItemError
 	Fatal  bool // no policy may skip it
 	Hung   bool // its function does not return

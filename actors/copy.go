@@ -230,9 +230,7 @@ func (a *copyActor) giveBack(p *piece) {
 func (a *copyActor) lost(m *Lost) {
 	var charged []uint64
 	if m.Blames {
-		if charged = m.Executing; charged == nil {
-			charged = a.outstanding()
-		}
+		charged = a.outstanding()
 	}
 	a.session.Stop()
 	a.session, a.ready, a.life = nil, false, 0

@@ -120,7 +120,9 @@ func (s *stage) failedForGood(p *piece, item *stages.ItemError, letter bool) {
 	s.run.lastFailed.Store(item)
 	if told := s.run.cfg.OnFailed; told != nil {
 		s.run.countFailed(s.spec, item, letter, p.replays > 0)
-		told(Fault{s.spec, p.lot.chunk.Head().IDs.At(p.from), item, p.Fatal, p.hung, letter, s.stats.finished.Load()})
+		c := p.lot.chunk.Head().IDs.From(p.from)
+		at := c.Peek()
+		told(Fault{s.spec, at.ID(), at, item, p.Fatal, p.hung, letter, s.stats.finished.Load()})
 		s.settle(p, plan.Failed)
 		switch {
 		case s.run.cfg.FailsHere && (p.Fatal || s.spec.Policy.Strict()):

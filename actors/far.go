@@ -28,6 +28,7 @@ type copyState struct {
 	isolated bool // it is at a suspect, alone
 	ended    bool
 	win      window // of items that are with it
+	made     int64  // bytes of what has come of an item, lately
 	given    uint64 // items ever
 	back     uint64 // of them: have come back
 }
@@ -100,6 +101,10 @@ func (s *stage) startCopies() {
 		s.cx.Send(pid, &openCopy{life: 1})
 	}
 }
+
+// farWeight is how much more what comes of an item weighs than the item: of large ones so few are on the way that the processors'
+// caches have them still when they are looked at.
+const farWeight = 4
 
 // copyWindow is how many items may be with a copy.
 func (s *stage) copyWindow() plan.Window {
@@ -224,7 +229,7 @@ func (s *stage) giveCopy(w int, p *piece) {
 	s.far.room = 0
 	c.given += uint64(p.items())
 	c.isolated = p.suspect
-	c.win.weigh(p.lot.chunk.Bytes(), p.lot.chunk.Len())
+	c.win.weigh(max(p.lot.chunk.Bytes(), farWeight*c.made*int64(p.lot.chunk.Len())), p.lot.chunk.Len())
 	if len(p.lot.entries) < p.lot.chunk.Len() {
 		p.lot.entries = append(p.lot.entries, make([]outcome, p.lot.chunk.Len()-len(p.lot.entries))...)
 	}
@@ -237,6 +242,9 @@ func (s *stage) returnedFar(p *piece, with, n int) {
 	c := &f.copies[p.worker]
 	c.isolated = false
 	c.back += uint64(with)
+	if p.out != nil && n > 0 {
+		c.made = p.out.Bytes() / int64(n)
+	}
 	c.win.next(c.back)
 	s.run.countInputs(s.spec.Far.Region, int64(n))
 	if len(f.deaths) == 0 {

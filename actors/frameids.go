@@ -1,6 +1,9 @@
 package actors
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
 	"github.com/weirflow/weir/stages"
@@ -18,42 +21,24 @@ type inputOf struct {
 // are done and have not failed.
 func (a *framer) identities(m *wire.Frame, f *framed) (finished int64) {
 	f.faults = a.faultsOf(m)
-	delivered, plain := int64(0), true
+	r := a.s.spec.Far.Region
+	b := &builder{a: a, m: m, f: f, ordered: r.Ordered, parts: r.Parts}
 	var span plan.IDs
-	b := &builder{a: a, m: m, f: f}
-	if r := a.s.spec.Far.Region; r.Parts || r.Several {
-		b.begin()
-	}
 	for _, s := range m.Done {
 		if b.parts {
-			continue
+			break
 		}
 		switch plan.Fate(s.Fate) {
 		case plan.Filtered:
 			span.Reset()
 			a.sources(&span, EpochOf{s.Source, s.Epoch}, s.From, s.To-s.From)
 			a.tally.Settle(&span, 0, span.Len(), plan.Filtered)
-		case plan.Delivered:
-			delivered += s.To - s.From
 		case plan.Failed:
 			a.sources(&f.failed, EpochOf{s.Source, s.Epoch}, s.From, s.To-s.From)
-			continue
-		default:
-			plain = false
 			continue
 		}
 		finished += s.To - s.From
 	}
-	named := int64(0)
-	for i := range m.Outputs {
-		for _, k := range m.Outputs[i].Members {
-			named += k.N
-		}
-	}
-	if !b.parts && (!plain || named != delivered) {
-		b.count()
-	}
-	b.ordered = a.s.spec.Far.Region.Ordered && !a.s.spec.Far.Region.Parts
 	b.build()
 	finished -= b.counted
 	if b.parts {
@@ -65,79 +50,50 @@ func (a *framer) identities(m *wire.Frame, f *framed) (finished int64) {
 	return finished
 }
 
+// whole refuses a frame in which inputs are in parts, or done without their outputs, where that is not possible.
+func (a *framer) whole(m *wire.Frame) error {
+	if a.s.spec.Far.Region.Parts {
+		return nil
+	}
+	done, named := map[EpochOf]*plan.Spans{}, int64(0)
+	for _, s := range m.Done {
+		switch at := (EpochOf{s.Source, s.Epoch}); plan.Fate(s.Fate) {
+		case plan.Delivered:
+			if done[at] == nil {
+				done[at] = &plan.Spans{}
+			}
+			done[at].Add(s.From, s.To)
+			named -= s.To - s.From
+		case plan.Delivered | plan.Failed:
+			return fmt.Errorf("the node speaks of input %d as failed in part", s.From)
+		}
+	}
+	for i := range m.Outputs {
+		for _, k := range m.Outputs[i].Members {
+			if d := done[EpochOf{k.Source, k.Epoch}]; k.Path != "" || d == nil || d.From(k.Index, k.N) < k.N {
+				return fmt.Errorf("the node speaks of a part of input %d", k.Index)
+			}
+			named += k.N
+		}
+	}
+	if named != 0 {
+		return errors.New("the node does not say what has become of its inputs")
+	}
+	return nil
+}
+
 // A builder makes the parts of a frame.
 type builder struct {
 	a       *framer
 	m       *wire.Frame
 	f       *framed
 	part    plan.Chunk
-	ends    int                      // of epochs that stand in the parts
-	ordered bool                     // failures have their places between outputs
-	counted int64                    // items of the sources that the steps count
-	here    int64                    // and of those the ones in part
-	parts   bool                     // inputs leave by parts: all of them are families
-	ended   []endedInput             // of those: what is done
-	share   map[inputOf]*plan.Family // of items that several outputs are made of, or that have failed besides; nil: there are none
-	used    map[inputOf]int          // members of those that are in outputs
-}
-
-// count finds the items that are in several outputs, or have failed in part.
-func (b *builder) count() {
-	refs := map[inputOf]int{}
-	b.each(func(k inputOf) { refs[k]++ })
-	partly := map[inputOf]bool{}
-	for _, s := range b.m.Done {
-		if plan.Fate(s.Fate) == plan.Failed|plan.Delivered {
-			for i := s.From; i < s.To; i++ {
-				partly[inputOf{EpochOf{s.Source, s.Epoch}, i}] = true
-			}
-		}
-	}
-	done := map[EpochOf]*plan.Spans{}
-	for _, s := range b.m.Done {
-		at := EpochOf{s.Source, s.Epoch}
-		if done[at] == nil {
-			done[at] = &plan.Spans{}
-		}
-		done[at].Add(s.From, s.To)
-	}
-	b.share, b.used = map[inputOf]*plan.Family{}, map[inputOf]int{}
-	for _, s := range b.m.Done { // what went to a sink
-		for i := s.From; i < s.To && plan.Fate(s.Fate) == plan.Delivered; i++ {
-			if refs[inputOf{EpochOf{s.Source, s.Epoch}, i}] == 0 {
-				var one plan.IDs
-				b.a.sources(&one, EpochOf{s.Source, s.Epoch}, i, 1)
-				b.a.tally.Settle(&one, 0, 1, plan.Delivered)
-			}
-		}
-	}
-	for k, n := range refs {
-		open := !done[k.EpochOf].Has(k.index)
-		if n == 1 && !partly[k] && !open {
-			continue
-		}
-		var one plan.IDs
-		b.a.sources(&one, k.EpochOf, k.index, 1)
-		fam := plan.NewForeign(&one, make([]string, n))
-		if partly[k] {
-			fam.Grow(1)
-			b.f.partly = append(b.f.partly, fam)
-		}
-		if open { // the region has failed before it was over: it never will be
-			fam.Grow(1)
-		}
-		b.share[k] = fam
-	}
-}
-
-func (b *builder) each(visit func(inputOf)) {
-	for i := range b.m.Outputs {
-		for _, k := range b.m.Outputs[i].Members {
-			for n := range k.N {
-				visit(inputOf{EpochOf{k.Source, k.Epoch}, k.Index + n})
-			}
-		}
-	}
+	ends    int          // of epochs that stand in the parts
+	ordered bool         // failures have their places between outputs
+	counted int64        // items of the sources that the steps count
+	here    int64        // and of those the ones in part
+	parts   bool         // inputs leave by parts: all of them are families
+	ended   []endedInput // of those: what is done
 }
 
 func (b *builder) build() {
@@ -215,6 +171,11 @@ func (b *builder) fails() {
 // group adds outputs that were made of the same items.
 func (b *builder) group(outs []wire.FrameOutput) {
 	b.before(outs[0].Members)
+	if outs[0].Failed {
+		lost := b.parents(outs[0].Members)
+		b.f.failed.Range(&lost, 0, lost.Len())
+		return
+	}
 	b.at(outs[0].Epoch)
 	var paths []string
 	for i := range outs {
@@ -225,7 +186,7 @@ func (b *builder) group(outs []wire.FrameOutput) {
 		paths = append(paths, outs[i].Path)
 	}
 	ids := &b.part.Head().IDs
-	if first := outs[0].Members; !b.parts && len(first) == 1 && first[0].N == 1 && len(paths) == 1 && paths[0] == "" && b.share == nil {
+	if first := outs[0].Members; !b.parts && len(first) == 1 && first[0].N == 1 && len(paths) == 1 && paths[0] == "" {
 		b.a.sources(ids, EpochOf{first[0].Source, first[0].Epoch}, first[0].Index, 1)
 		b.counted++
 		b.here++
@@ -256,21 +217,8 @@ func (b *builder) parents(members []wire.Member) (p plan.IDs) {
 	for _, k := range members {
 		if b.parts {
 			b.partOf(&p, k)
-			continue
-		}
-		if b.share == nil {
+		} else {
 			b.a.sources(&p, EpochOf{k.Source, k.Epoch}, k.Index, k.N)
-			continue
-		}
-		for n := range k.N {
-			in := inputOf{EpochOf{k.Source, k.Epoch}, k.Index + n}
-			fam := b.share[in]
-			if fam == nil {
-				b.a.sources(&p, in.EpochOf, in.index, 1)
-				continue
-			}
-			p.Members(fam, b.used[in], 1)
-			b.used[in]++
 		}
 	}
 	return p

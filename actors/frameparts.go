@@ -1,9 +1,6 @@
 package actors
 
 import (
-	"strconv"
-	"strings"
-
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
 )
@@ -18,28 +15,13 @@ type endedInput struct {
 	fate plan.Fate
 }
 
-// begin says that inputs leave by parts, and notes the parts that have failed.
-func (b *builder) begin() {
-	b.parts = true
-	for i := range b.m.Failed {
-		id := b.m.Failed[i].Identity
-		fam := b.family(inputOf{EpochOf{id.Source, id.Epoch}, id.Index}, false)
-		fam.Grow(1)
-		b.f.partly = append(b.f.partly, fam)
-	}
-}
-
-// family returns that of an input: a new one if nothing of it has come, for an input that comes out whole if whole says so.
-func (b *builder) family(in inputOf, whole bool) *plan.Family {
-	whole = whole || !b.a.s.spec.Far.Region.Parts
+// family returns that of an input: a new one if nothing of it has come. It goes on under the input's own name.
+func (b *builder) family(in inputOf) *plan.Family {
 	fam := b.a.live[in]
 	if fam == nil {
 		var one plan.IDs
 		b.a.sources(&one, in.EpochOf, in.index, 1)
-		at := one.From(0)
-		if fam = plan.NewFamily(&b.a.tally, at.Peek(), 1); whole {
-			fam = plan.NewForeign(&one, []string{""}) // which goes on under its own name
-		}
+		fam = plan.NewForeign(&one, []string{""})
 		b.a.live[in] = fam
 	}
 	return fam
@@ -49,7 +31,7 @@ func (b *builder) family(in inputOf, whole bool) *plan.Family {
 func (b *builder) finish(s wire.Span) (finished int64) {
 	for i := s.From; i < s.To; i++ {
 		in := inputOf{EpochOf{s.Source, s.Epoch}, i}
-		b.ended = append(b.ended, endedInput{in, b.family(in, false), plan.Fate(s.Fate)})
+		b.ended = append(b.ended, endedInput{in, b.family(in), plan.Fate(s.Fate)})
 		if plan.Fate(s.Fate)&plan.Failed == 0 {
 			finished++
 		}
@@ -57,25 +39,17 @@ func (b *builder) finish(s wire.Span) (finished int64) {
 	return finished
 }
 
-// partOf appends the parts of an input that an output was made of.
+// partOf appends inputs, or one of which it is parts: those share their fate with what they are in.
 func (b *builder) partOf(p *plan.IDs, k wire.Member) {
-	if k.Path == "" {
-		for n := range k.N {
-			fam := b.family(inputOf{EpochOf{k.Source, k.Epoch}, k.Index + n}, true)
-			fam.Grow(1)
-			p.Members(fam, 0, 1)
-		}
-		return
+	n := k.N
+	if k.Path != "" {
+		n = 1
 	}
-	fam := b.family(inputOf{EpochOf{k.Source, k.Epoch}, k.Index}, false)
-	fam.Grow(int(k.N))
-	p.Members(fam, lastNumber(k.Path), int(k.N))
-}
-
-// lastNumber is the last number of a path.
-func lastNumber(path string) int {
-	n, _ := strconv.Atoi(path[strings.LastIndexByte(path, '.')+1:])
-	return n
+	for i := range n {
+		fam := b.family(inputOf{EpochOf{k.Source, k.Epoch}, k.Index + i})
+		fam.Grow(1)
+		p.Members(fam, 0, 1)
+	}
 }
 
 // over settles the inputs that are done: their outputs are alive.

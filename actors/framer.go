@@ -36,6 +36,7 @@ type framer struct {
 	yielded  map[EpochOf]int64
 	stop     map[int]Position // where the sources end, when they are drained
 	draining bool
+	suspects suspects
 	counted  counted
 	skipped  int    // the last epoch that is to be skipped; -1: none
 	taken    uint64 // frames with outputs of this session
@@ -165,6 +166,7 @@ func (a *framer) open(life int) {
 		o.Stop = append(o.Stop, wire.Position{Source: source, Epoch: at.Epoch, Index: at.Index})
 	}
 	slices.SortFunc(o.Stop, func(a, b wire.Position) int { return a.Source - b.Source })
+	o.Suspects = a.suspected()
 	a.session = run.cfg.Nodes.Start(a.s.spec.Far.Region, 0, o, func(what any) { run.send(self, &told{life: life, what: what}) })
 }
 
@@ -244,6 +246,7 @@ func (a *framer) hear(what any) {
 		a.leave()
 		a.tell(&framed{abort: err})
 	case *Lost:
+		a.suspect(m)
 		a.leave()
 		a.tell(&copyLost{why: m, finished: a.counted.rest()})
 	}
@@ -264,6 +267,9 @@ func (a *framer) accept(m *wire.Frame) error {
 		return fmt.Errorf("the node has sent frame %d, not %d", m.Seq, a.next)
 	}
 	err := a.check(m)
+	if err == nil {
+		err = a.whole(m)
+	}
 	if err == nil && a.fed != nil {
 		err = a.fed.check(m)
 	}
@@ -330,11 +336,6 @@ func (a *framer) part(m *wire.Frame) {
 			}
 		}
 	}
-	for i := range m.Failed {
-		if id := m.Failed[i].Identity; id.Path != "" {
-			a.partial.Add(id.Source, id.Epoch, id.Index, id.Path, 1)
-		}
-	}
 	for _, s := range m.Done {
 		for i := s.From; i < s.To && a.partial.Len() > 0; i++ {
 			a.partial.Drop(s.Source, s.Epoch, i)
@@ -388,9 +389,10 @@ func (a *framer) faultsOf(m *wire.Frame) (all []*fault) {
 		if err == nil {
 			err = errors.New("an error without a text")
 		}
+		attempts, err := a.suspects.verdict(w, err)
 		id := plan.ID{Source: w.Identity.Source, Epoch: w.Identity.Epoch, Index: w.Identity.Index, Path: w.Identity.Path}
 		all = append(all, &fault{
-			id: id, spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(g, a.named(id)), Attempts: w.Attempts, Err: err},
+			id: id, spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(g, a.named(id)), Attempts: attempts, Err: err},
 			counted: !spec.Policy.Strict(), finished: a.counted.until(w.Stage, w.Finished), fatal: w.Fatal, hung: w.Hung, letter: w.Letter.Bytes, lettered: w.Lettered && spec.Policy.Letters != nil,
 		})
 	}

@@ -199,7 +199,7 @@ func (s *stage) cut() *piece {
 	p := s.newPiece()
 	p.era, p.epoch = s.cutEra, l.chunk.Head().Epoch
 	if rest := l.chunk.Len() - l.cut; rest > 0 {
-		k := min(s.pieceSize(), rest)
+		k := s.apart(l.chunk, l.cut, min(s.pieceSize(), rest))
 		p.lot, p.from, p.to = l, l.cut, l.cut+k
 		l.era = s.cutEra
 		l.cut += k
@@ -243,6 +243,9 @@ func (s *stage) recut() *piece {
 	k := s.pieceSize()
 	if p.single {
 		k = 1
+	}
+	if p.lot != nil {
+		k = s.apart(p.lot.chunk, p.from, min(k, p.items()))
 	}
 	if p.items() <= k {
 		s.lost = s.lost[1:]

@@ -33,8 +33,8 @@ type Session interface {
 type Lost struct {
 	Err   error
 	Final bool // there is no point in another one
-	// Blames says that what the session was at may be the reason: a process has died. Executing are the tasks that were
-	// executed then; nil: all that it had.
+	// Blames says that what the session was at may be the reason: a process has died. Executing is what its workers were at
+	// then, as far as it is known: of a region with a source or an aggregate.
 	Blames    bool
-	Executing []uint64
+	Executing []plan.Executing
 }

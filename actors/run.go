@@ -26,6 +26,7 @@ type Run struct {
 	base   time.Time
 	root   *actor.PID
 	weak   weak.Law // that it breaks, for a test
+	care   *care    // nil: no item is suspected
 
 	stopRoot sync.Once
 
@@ -67,6 +68,7 @@ func (s *System) Start(ctx context.Context, g *plan.Graph, cfg Config) *Run {
 	if r.cfg.ID == "" {
 		r.cfg.ID = r.name
 	}
+	r.care = newCare(&r.cfg)
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	r.ctx = pprof.WithLabels(r.ctx, pprof.Labels(LabelRun, r.cfg.ID, LabelPipeline, g.Name))
 	r.streams.Store(1)

@@ -256,7 +256,7 @@ func (s *source) failedForGood(item *stages.ItemError, letter bool) {
 		s.run.countFailed(s.spec, item, letter, false)
 		told(Fault{Stage: s.spec, Root: root, Err: item, Letter: letter, Finished: s.stats.finished.Load()})
 		s.told()
-		s.run.cfg.OnEnds([]plan.End{{Source: root.Source, Epoch: root.Epoch, Index: root.Index, N: 1, Step: 1, Fate: plan.Failed}})
+		s.run.ended([]plan.End{{Source: root.Source, Epoch: root.Epoch, Index: root.Index, N: 1, Step: 1, Fate: plan.Failed}})
 		if s.run.cfg.FailsHere && s.spec.Policy.Strict() {
 			s.fail(item)
 		}
@@ -338,7 +338,9 @@ func (a *iterator) iterate(m *begin) (clean bool) {
 	s := a.s
 	ctx := s.run.label(s.tap.ctx, s.spec.Name, 0, s.worker.lives)
 	j := s.run.jobs.enter(s.spec.Name, 0, s.worker.lives)
+	leave := s.run.iterates(s, s.tap.gate)
 	defer func() {
+		leave()
 		s.run.jobs.leave(j)
 		if clean {
 			return

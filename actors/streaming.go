@@ -62,8 +62,10 @@ func (*part) control() {}
 func (a *worker) Hand(ctx context.Context, w *plan.Work) bool {
 	if !a.door.wanted.CompareAndSwap(true, false) {
 		begun := a.s.run.clock()
+		a.exit()
 		open := a.door.wait(ctx)
-		if a.waited += a.s.run.clock() - begun; !open {
+		a.waited += a.s.run.clock() - begun
+		if a.enter(); !open {
 			return false
 		}
 	}

@@ -2,6 +2,8 @@ package actors
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
@@ -33,6 +35,9 @@ func unpack(a *copyActor, p *piece) *unpacking {
 	n, to := 0, p.from
 	for failed := false; to < p.to && p.lot.entries[to].accepted && !failed; to++ {
 		e := &p.lot.entries[to]
+		if len(e.failures) > 0 {
+			e.outputs = u.before(to, e)
+		}
 		n += len(e.outputs)
 		failed = len(e.failures) > 0 || e.refused != nil
 	}
@@ -53,6 +58,37 @@ func unpack(a *copyActor, p *piece) *unpacking {
 		}
 	}, func(int) { u.bad = append(u.bad, badOutput{i, k, errGoexit}) })
 	return u
+}
+
+// before returns the outputs of item i that lie before a failure of which the run fails, whatever its budgets; all, if there is no
+// such failure. Behind a join, what is made of the others stands in the place of what is missing: none of it lies before.
+func (u *unpacking) before(i int, e *outcome) []wire.Output {
+	r := u.a.s.spec.Far.Region
+	joins := slices.ContainsFunc(r.Stages, func(k int) bool { return u.of(k).Mix != nil })
+	input, left := u.id(i).Path, e.outputs
+	for k := range e.failures {
+		f := &e.failures[k]
+		if f.Stage < 0 || f.Stage >= len(u.graph().Stages) || !f.Fatal && !u.of(f.Stage).Policy.Strict() {
+			continue
+		}
+		if path, of := strings.CutPrefix(f.Identity.Path, input); of && !joins {
+			left = slices.DeleteFunc(slices.Clone(left), func(o wire.Output) bool { return !isBefore(o.Path, path) })
+			continue
+		}
+		return nil
+	}
+	return left
+}
+
+// isBefore reports whether what is called a comes before what is called b, and is not of it.
+func isBefore(a, b string) bool {
+	as, bs := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range min(len(as), len(bs)) {
+		if as[i] != bs[i] {
+			return len(as[i]) < len(bs[i]) || len(as[i]) == len(bs[i]) && as[i] < bs[i] // numbers without zeros in front
+		}
+	}
+	return false
 }
 
 // look puts together what has become of item i.

@@ -29,6 +29,8 @@ type worker struct {
 
 	self, parent *actor.PID
 	piece        *piece
+	inside       bool          // it has entered the gate of care
+	alone        bool          // at a suspect
 	waited       time.Duration // of the piece's time, for room
 	stalled      bool          // a piece was not finished: what is queued behind it is out of turn
 }
@@ -41,6 +43,7 @@ func (s *stage) newWorker(i, life int, d *door) func(*mailbox) actor.Actor {
 		a := &worker{s: s, box: box, door: d, lives: &life}
 		a.work.Place = plan.Place{Graph: s.run.graph, Stage: s.spec, Worker: i, Incarnation: life}
 		a.work.Base = s.run.base
+		a.work.Slot = s.run.cfg.Box.Take()
 		s.run.watch(&a.tally)
 		a.work.Tally = &a.tally
 		if r := s.run.cfg.Resume; r != nil && r.Settled.Len() > 0 {
@@ -79,6 +82,7 @@ func (a *worker) Receive(c actor.Context) {
 		c.Send(c.Parent(), m)
 	case *actor.Restarting, *actor.Stopping:
 		a.close()
+		a.away()
 	case *actor.Stopped:
 		a.box.close()
 	}
@@ -117,11 +121,16 @@ func (a *worker) do(p *piece) (mine bool) {
 		}
 	}()
 	if a.kernel == nil {
-		a.open()
+		w.Slot.Note(plan.DoesOpen, a.s.spec.Index)
+		a.s.run.Apart(a.open)
 		p.unopened = false
 	}
 	if p.lot != nil {
 		w.In, w.Number = p.lot.chunk, p.lot.first
+	}
+	poison := a.enter()
+	if poison {
+		w.To, w.Flush = w.Next, plan.NoFlush // as far as it goes: nothing of the item
 	}
 	if a.s.spec.Fork != nil {
 		w.Outs = p.branches
@@ -136,7 +145,9 @@ func (a *worker) do(p *piece) (mine bool) {
 		a.worked, a.made = w.Next-p.from, w.Out.Len()
 	}
 	p.busy = a.s.run.clock() - begun - a.waited
-	p.Verdict = plan.Examine(w.Err, a.s.spec.Retry.If)
+	if p.Verdict = plan.Examine(w.Err, a.s.spec.Retry.If); poison && w.Err == nil {
+		p.Verdict = plan.Verdict{Err: ErrPoison}
+	}
 	a.report(p)
 	return true
 }
@@ -146,6 +157,8 @@ func (a *worker) leave() {
 	a.box.close()
 	a.s.run.sys.ProcessRegistry.Remove(a.self)
 	a.box.ended = func() {} // it has been counted out already
+	a.exit()
+	a.away()
 	a.s.stats.hanging.Add(-1)
 	a.close()
 }
@@ -202,6 +215,7 @@ func (a *worker) rescue(p *piece, r any) {
 // report writes the result into the piece, which then belongs to the stage again.
 func (a *worker) report(p *piece) {
 	w := &a.work
+	a.exit()
 	p.fill(w)
 	w.In, w.Out, w.Outs, w.Round, w.Gone = nil, nil, nil, nil, nil
 	if err := w.CloseErr; err != nil {

@@ -7,11 +7,13 @@ import (
 	"time"
 )
 
-// cpuTime returns the CPU time that the process has used, in user code and in the kernel.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
+// cpuTime returns the processor time that this process, and its children that have ended, have used so far, in user and kernel mode.
+func cpuTime() (used time.Duration) {
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var u syscall.Rusage
+		if syscall.Getrusage(who, &u) == nil {
+			used += time.Duration(u.Utime.Nano() + u.Stime.Nano())
+		}
 	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	return used
 }

@@ -15,6 +15,11 @@
 // latency of single items, slow is a consumer that takes a millisecond per item, idle a pipeline without items. What
 // exactly is in the list of works in works.go, in latency.go and in pressure.go.
 //
+// Works that begin with far have a part in a child process, which is this program again: ints, structs of 100 bytes and blocks of 64 KiB
+// and 1 MiB, from Deploy to the first item, and from the death of a child to the first item of the next. Their baselines are a pair
+// of sockets, a copy from heap to heap, and the start of this program; their contenders are in far.go and farlatency.go. Where a
+// contender is called stream, the whole graph is in the child. The processor time is that of both processes, without the child's start.
+//
 // # Contenders
 //
 // weir is written as a user writes it. channels is one goroutine per worker and channels of buffer 128 in between,

@@ -14,9 +14,10 @@ import (
 // A latency is measured item by item: how long it takes from its beginning to the consumer.
 type latency struct {
 	name, about string
-	items       int // in a full run
-	parts       int // turns that the contenders take
-	hops        int // hand-overs on the way, if they are all that the time is spent on
+	items       int    // in a full run
+	parts       int    // turns that the contenders take
+	hops        int    // hand-overs on the way, if they are all that the time is spent on
+	base        string // the contender that the others are compared with
 	contenders  []sprinter
 }
 
@@ -28,15 +29,15 @@ type sprinter struct {
 
 func latencies(s *supervisor.Supervisor) []latency {
 	return []latency{
-		{"first", "from Deploy to the first item", 300, 30, 0, []sprinter{
+		{"first", "from Deploy to the first item", 300, 30, 0, baseline, []sprinter{
 			{"weir", firstWeir(s)},
 			{baseline, firstChannels},
 		}},
-		{"warm", "one item through a pipeline that is parked", 300, 5, 0, []sprinter{
+		{"warm", "one item through a pipeline that is parked", 300, 5, 0, baseline, []sprinter{
 			{"weir", warmWeir(s)},
 			{baseline, warmChannels},
 		}},
-		{"hop", "1000 items per second", 1200, 5, 4, []sprinter{
+		{"hop", "1000 items per second", 1200, 5, 4, baseline, []sprinter{
 			{"weir", hopWeir(s)},
 			{baseline, hopChannels},
 		}},
@@ -63,7 +64,7 @@ func (l *latency) measure(ctx context.Context, cs []sprinter, n int) ([]row, err
 			allocs[k] = append(allocs[k], s.allocs)
 		}
 	}
-	base := slices.IndexFunc(cs, func(s sprinter) bool { return s.name == baseline })
+	base := slices.IndexFunc(cs, func(s sprinter) bool { return s.name == l.base })
 	var rows []row
 	for k, c := range cs {
 		r := row{
@@ -71,6 +72,9 @@ func (l *latency) measure(ctx context.Context, cs []sprinter, n int) ([]row, err
 			NsPerItem: float64(percentile(took[k], .5)), P99Ns: float64(percentile(took[k], .99)),
 		}
 		r.Ratio = r.NsPerItem / float64(percentile(took[base], .5))
+		if l.base != baseline {
+			r.Base = l.base
+		}
 		if l.hops > 0 {
 			r.NsPerHop = r.NsPerItem / float64(l.hops)
 		}

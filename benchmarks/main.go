@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -17,9 +18,14 @@ import (
 )
 
 func main() {
+	sup := supervisor.Main(farPipelines()...)
+	if len(os.Args) == 2 && os.Args[1] == helloFlag {
+		hello()
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	err := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	err := command(ctx, sup, os.Args[1:], os.Stdout, os.Stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		os.Exit(2)
@@ -83,11 +89,20 @@ func list(what, value string, known []string) ([]string, error) {
 }
 
 func workNames() []string {
-	return []string{"a", "b", "c", "d", "e", "wide", "first", "warm", "hop", "slow", "idle"}
+	return []string{"a", "b", "c", "d", "e", "wide", "first", "warm", "hop", "slow", "idle",
+		"far-ints", "far-structs", "far-64k", "far-1m", "far-first", "far-kill"}
 }
 
 func contenderNames() []string {
-	return []string{"weir", baseline, "channels0", "floor", "ideal", sleeps}
+	names := []string{"weir", baseline, "channels0", "floor", "ideal", sleeps}
+	for _, w := range farWorks(nil) {
+		for _, c := range w.contenders {
+			if !slices.Contains(names, c.name) {
+				names = append(names, c.name)
+			}
+		}
+	}
+	return names
 }
 
 func (p *plan) wants(work string) bool { return p.works == nil || slices.Contains(p.works, work) }
@@ -96,11 +111,11 @@ func (p *plan) wants(work string) bool { return p.works == nil || slices.Contain
 func some[C any](p *plan, cs []C, name func(C) string) []C {
 	return slices.DeleteFunc(slices.Clone(cs), func(c C) bool {
 		n := name(c)
-		return p.contenders != nil && n != baseline && n != sleeps && !slices.Contains(p.contenders, n)
+		return p.contenders != nil && n != baseline && n != sleeps && n != memcpy && n != rawPair && !slices.Contains(p.contenders, n)
 	})
 }
 
-func command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func command(ctx context.Context, s *supervisor.Supervisor, args []string, stdout, stderr io.Writer) error {
 	p, err := parse(args, stderr)
 	if err != nil {
 		return err
@@ -116,7 +131,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		}
 		defer pprof.StopCPUProfile()
 	}
-	rows, failed := p.measure(ctx, supervisor.New(supervisor.Config{}), stderr)
+	rows, failed := p.measure(ctx, s, stderr)
 	header(stderr, rows, p.rounds, p.quick)
 	write := writeTables
 	if p.json {
@@ -168,11 +183,22 @@ func (p *plan) tasks(ctx context.Context, s *supervisor.Supervisor) (ts []task) 
 	}
 	slow := some(p, slowContenders(), func(c patient[int]) string { return c.name })
 	idle := some(p, idleContenders(), func(c patient[time.Duration]) string { return c.name })
-	return append(ts,
+	ts = append(ts,
 		task{"slow", "a sink that takes 1 ms per item", func() ([]row, error) {
 			return pressure(ctx, s, "slow", slow, 2000/part, p.rounds)
 		}},
 		task{"idle", "a parked pipeline", func() ([]row, error) {
 			return pressure(ctx, s, "idle", idle, time.Second, p.rounds)
 		}})
+	if runtime.GOOS == "windows" {
+		return ts // there are no child processes
+	}
+	for _, w := range farWorks(s) {
+		cs := some(p, w.contenders, func(c farContender) string { return c.name })
+		ts = append(ts, task{w.name, w.about, func() ([]row, error) { return w.measure(ctx, cs, w.items/part, p.rounds) }})
+	}
+	for _, l := range farLatencies(s) {
+		ts = append(ts, task{l.name, l.about, func() ([]row, error) { return l.measure(ctx, l.contenders, l.items/singles) }})
+	}
+	return ts
 }

@@ -27,6 +27,9 @@ type row struct {
 	MaxRatio float64 `json:"max_ratio_to_channels,omitzero"`
 	Void     bool    `json:"void,omitzero"` // the rounds of the baseline were too far apart
 
+	Base      string  `json:"base,omitzero"`                // what the ratios are to, if that is not the channels
+	ArenaFull float64 `json:"arena_full_per_item,omitzero"` // blocks for which shared memory had no room
+
 	P99Ns    float64 `json:"p99_ns_per_item,omitzero"`
 	NsPerHop float64 `json:"ns_per_hop,omitzero"`
 
@@ -78,8 +81,15 @@ func sections() []section {
 					fmt.Sprintf("%.3f", r.Ratio) + mark(r), fmt.Sprintf("%.3f - %.3f", r.MinRatio, r.MaxRatio),
 				}
 			}},
+		{"across processes: medians over the rounds, and their range", "work\tcontender\tns/item\trange\tcpu ns/item\tallocs/item here\tof baseline\trange\tinline",
+			[]string{"far-ints", "far-structs", "far-64k", "far-1m"}, func(r row) []string {
+				return []string{
+					number(r.NsPerItem), number(r.MinNs) + " - " + number(r.MaxNs), number(r.CPUNs), fmt.Sprintf("%.2f", r.AllocsPerItem),
+					fmt.Sprintf("%.2f of %s", r.Ratio, r.Base) + mark(r), fmt.Sprintf("%.2f - %.2f", r.MinRatio, r.MaxRatio), fmt.Sprintf("%.3f", r.ArenaFull),
+				}
+			}},
 		{"latency of single items: percentiles over all items", "work\tcontender\tp50\tp99\tper hop\tallocs\tof channels",
-			[]string{"first", "warm", "hop"}, func(r row) []string {
+			[]string{"first", "warm", "hop", "far-first", "far-kill"}, func(r row) []string {
 				hop := ""
 				if r.NsPerHop > 0 {
 					hop = duration(r.NsPerHop)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weirflow/weir/supervisor"
 	"time"
 )
 
@@ -173,7 +175,7 @@ func TestCommandLine(t *testing.T) {
 
 func TestQuickCommandOverOneWork(t *testing.T) {
 	var out, progress bytes.Buffer
-	if err := command(t.Context(), []string{"-quick", "-json", "-works", "e", "-rounds", "1"}, &out, &progress); err != nil {
+	if err := command(t.Context(), supervisor.New(supervisor.Config{}), []string{"-quick", "-json", "-works", "e", "-rounds", "1"}, &out, &progress); err != nil {
 		t.Fatal(err)
 	}
 	var rows []row

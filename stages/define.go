@@ -107,6 +107,7 @@ type Pipeline[Out any] struct {
 type rebuilder[Out any] interface {
 	build(*replay) Pipeline[Out]
 	config() ([]byte, error)
+	blueprint() Blueprint
 }
 
 // Name returns the name given to Define.
@@ -122,3 +123,13 @@ func (p Pipeline[Out]) Err() error {
 
 // Plan returns the untyped graph, or nil if Err is not: for the packages of this module.
 func (p Pipeline[Out]) Plan() *plan.Graph { return p.plan }
+
+// Blueprint returns the Definition that p was made of, or nil if p is the zero Pipeline: for the packages of this module.
+func (p Pipeline[Out]) Blueprint() Blueprint {
+	if p.again == nil {
+		return nil
+	}
+	return p.again.blueprint()
+}
+
+func (c *configured[Cfg, Out]) blueprint() Blueprint { return c.d }

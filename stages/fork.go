@@ -39,7 +39,7 @@ func (k *forkKernel[T]) Run(ctx context.Context, w *plan.Work) {
 	in := w.In.(*plan.Of[T])
 	k.begin(w)
 	switch {
-	case k.tee:
+	case k.tee && w.Settled.Len() == 0:
 		k.both(w, in)
 	case k.one != nil:
 		k.route(ctx, w, in)
@@ -88,6 +88,7 @@ func (k *forkKernel[T]) ask(ctx context.Context, w *plan.Work, in *plan.Of[T]) {
 			w.Err = err
 			break
 		}
+		k.to = k.rest(w, i, k.to)
 		if len(k.to) == 0 {
 			w.Dropped++
 			w.Tally.SettleOne(k.identity(i), plan.Filtered)
@@ -135,7 +136,7 @@ func (k *forkKernel[T]) both(w *plan.Work, in *plan.Of[T]) {
 		for b := range k.out {
 			o := k.branch(b)
 			o.Copy(in, i, i+n)
-			o.Head().IDs.Split(k.split, 0, n)
+			o.Head().IDs.Split(k.split, 0, n, b)
 		}
 		k.split.SetAllAlive(n, len(k.out))
 		i += n
@@ -170,6 +171,9 @@ func (k *branches[T]) init(s *plan.Stage, scatter bool) {
 	}
 	k.numbers = s.Fork.Numbered
 	k.strands = make([]plan.Strand, s.Outs)
+	for b := range k.strands {
+		k.strands[b].Goes(b)
+	}
 }
 
 // parted reports whether an item's identity says that it has parted here.

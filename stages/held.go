@@ -32,7 +32,9 @@ func (k *kernel[In, Out]) wantsFlush(w *plan.Work) (func(Out) bool, bool) {
 func (k *kernel[In, Out]) flushOne(ctx context.Context, w *plan.Work, f Flusher[Out], emit func(Out) bool) bool {
 	w.Flushing, k.mark, k.free = true, len(k.buf), true
 	emit, over := watched(w, emit)
+	w.Slot.Flush(true)
 	err := f.Flush(ctx, emit)
+	w.Slot.Flush(false)
 	over()
 	k.free = false
 	if held := f.Held(); err == nil && held != 0 {

@@ -55,7 +55,7 @@ func Attempt(ctx context.Context) int {
 	}
 	before := w.Replays
 	if tried := w.Place.Graph.Tried; tried != nil {
-		before += tried(w.Item())
+		before += tried(w.Place.Stage.Index, w.Item())
 	}
 	if w.Next == w.First {
 		return w.Attempt + before

@@ -101,23 +101,40 @@ func (k *dealKernel[T]) deal(w *plan.Work, i int, batch []T, to []int) {
 	for _, b := range to {
 		k.count[b]++
 	}
+	parent := k.parent(i)
+	gone := w.Settled.Under(parent) // parts that have come out before: see suppress.go
 	block := make([]T, len(batch))
 	k.used = k.used[:0]
+	kept := 0
 	for b, n := range k.count {
 		if n == 0 {
 			continue
 		}
+		if gone.Has(int64(len(k.used))) {
+			k.used = append(k.used, plan.None)
+			k.count[b] = 0
+			continue
+		}
+		kept++
 		o := k.branch(b)
 		o.Items = append(o.Items, block[:0:n]) // so long that appending to one part never reaches the next
 		block = block[n:]
 		k.used = append(k.used, b)
 		k.ids[b] = &o.Head().IDs
 	}
+	if kept == 0 {
+		w.Dropped++
+		w.Tally.SettleOne(parent, plan.Filtered)
+		return
+	}
 	for e, b := range to {
+		if k.count[b] == 0 {
+			continue
+		}
 		part := &k.out[b].Items[len(k.out[b].Items)-1]
 		*part = append(*part, batch[e])
 	}
-	new(plan.Deal).Parts(w.Tally, k.ids, k.parent(i), k.stage.Index+1, k.used, to)
+	new(plan.Deal).Parts(w.Tally, k.ids, parent, k.stage.Index+1, k.used, to)
 }
 
 // parent returns the identity of batch i, with its place in the order if somebody restores it.

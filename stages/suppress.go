@@ -1,6 +1,10 @@
 package stages
 
-import "github.com/weirflow/weir/internal/plan"
+import (
+	"slices"
+
+	"github.com/weirflow/weir/internal/plan"
+)
 
 // Outputs that another process has handed on before it died are dropped where they are made again, so that no aggregate sees them.
 
@@ -49,7 +53,17 @@ func (k *streamKernel[In, Out]) gone() bool {
 
 // begins looks up what is gone of the item at hand.
 func (k *streamKernel[In, Out]) begins(w *plan.Work) {
-	if k.settled = nil; w.Settled != nil {
-		k.settled = w.Settled.Of(w.In.Head().IDs.At(w.Next))
+	if k.settled = nil; w.Settled.Len() > 0 {
+		c := w.In.Head().IDs.From(w.Next)
+		k.settled = w.Settled.Under(c.Peek())
 	}
+}
+
+// rest is the branches by which item i goes, of those in to: it has not come out by them before.
+func (k *branches[T]) rest(w *plan.Work, i int, to []int) []int {
+	if k.several < 2 || w.Settled.Len() == 0 {
+		return to
+	}
+	gone := w.Settled.Under(k.identity(i))
+	return slices.DeleteFunc(to, func(b int) bool { return gone.Has(int64(b)) })
 }

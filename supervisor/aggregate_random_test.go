@@ -313,16 +313,54 @@ func (h *habits) add(in stages.Stream[elem]) stages.Stream[pack] {
 	return stages.Map(batches, "pack", func(_ context.Context, items []elem) (pack, error) { return pack{0, items}, nil })
 }
 
+var aggregators = law("aggregators", func(g *stages.Graph, seed uint64) stages.Stream[pack] {
+	h := randomHabits(seed)
+	return h.add(stages.Source(g, "source", elems(h.n), stages.Epochs(h.epochs)))
+})
+
+// The same holds wherever they run.
+func TestRandomAggregatorsGiveTheSameEverywhere(t *testing.T) {
+	for seed := range uint64(40) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			h := randomHabits(seed)
+			everywhere(t, aggregators, seed, func(t *testing.T, r played[pack]) {
+				if r.err != nil {
+					t.Fatal(r.err)
+				}
+				h.check(t, r.out, r.stats)
+			})
+		})
+	}
+}
+
 func checkAggregator(t *testing.T, sup *supervisor.Supervisor, h *habits) {
-	want := h.reference()
-	t.Logf("%s: %d items, %d epochs, %d keys, size %d, lets %d, turns %d, groups %d, held %d, drop %t, dies %d, fails %d, max %d",
-		h.kind, h.n, h.epochs, h.keys, h.size, h.lets, h.turns, h.groups, h.maxHeld, h.dropLast, h.dies, h.fails, h.max)
 	got, s, err := collectOn(t, sup, define(func(g *stages.Graph) stages.Stream[pack] {
 		return h.add(stages.Source(g, "source", elems(h.n), stages.Epochs(h.epochs)))
 	}))
 	if err != nil {
 		t.Fatal(err)
 	}
+	h.check(t, got, s)
+	if h.kind == "by key" {
+		if m := h.mostOpen.Load(); m > int64(h.groups) {
+			t.Errorf("%d groups were open, at most %d may be", m, h.groups)
+		}
+	}
+	if m := h.mostIn.Load(); m > int64(h.maxHeld) {
+		t.Errorf("%d items were held, at most %d may be", m, h.maxHeld)
+	}
+	if h.kind != "by size" && (h.opened.Load() != 0 || h.held.Load() != 0) {
+		t.Errorf("%d aggregators were not closed, with %d items", h.opened.Load(), h.held.Load())
+	}
+}
+
+// check compares with the reference.
+func (h *habits) check(t *testing.T, got []pack, s supervisor.Stats) {
+	t.Helper()
+	t.Logf("%s: %d items, %d epochs, %d keys, size %d, lets %d, turns %d, groups %d, held %d, drop %t, dies %d, fails %d, max %d",
+		h.kind, h.n, h.epochs, h.keys, h.size, h.lets, h.turns, h.groups, h.maxHeld, h.dropLast, h.dies, h.fails, h.max)
+	want := h.reference()
 	for i := range max(len(got), len(want.packs)) {
 		if i >= len(got) || i >= len(want.packs) || got[i].Key != want.packs[i].Key || !slices.Equal(got[i].Items, want.packs[i].Items) {
 			t.Fatalf("of %d outputs, want %d, the %d-th is different:\ngot  %v\nwant %v", len(got), len(want.packs), i, at(got, i), at(want.packs, i))
@@ -334,17 +372,6 @@ func checkAggregator(t *testing.T, sup *supervisor.Supervisor, h *habits) {
 	}
 	if h.dies > 0 && h.n > 50*h.dies && s.Restarts < int64(h.n/h.dies/10) {
 		t.Errorf("only %d workers died", s.Restarts)
-	}
-	if h.kind == "by key" {
-		if m := h.mostOpen.Load(); m > int64(h.groups) {
-			t.Errorf("%d groups were open, at most %d may be", m, h.groups)
-		}
-	}
-	if m := h.mostIn.Load(); m > int64(h.maxHeld) {
-		t.Errorf("%d items were held, at most %d may be", m, h.maxHeld)
-	}
-	if h.kind != "by size" && (h.opened.Load() != 0 || h.held.Load() != 0) {
-		t.Errorf("%d aggregators were not closed, with %d items", h.opened.Load(), h.held.Load())
 	}
 }
 

@@ -66,13 +66,15 @@ func byRest(in stages.Stream[int], keys int, open func(key int) *bucket, opts ..
 
 func sized(size int) func(int) *bucket { return func(int) *bucket { return &bucket{size: size} } }
 
-func TestGroupsAreCompleteEachOnItsOwn(t *testing.T) {
-	for name, c := range map[string]struct {
-		n, keys, size int
-		opts          []stages.SerialOption
-		want          string
-		lost          int64
-	}{
+type grouping struct {
+	n, keys, size int
+	opts          []stages.SerialOption
+	want          string
+	lost          int64
+}
+
+func groupings() map[string]grouping {
+	return map[string]grouping{
 		"as they fill":                   {10, 3, 2, nil, "[[0 3] [1 4] [2 5] [6 9] [7] [8]]", 0},
 		"the rest in the order of time":  {7, 4, 9, nil, "[[0 4] [1 5] [2 6] [3]]", 0},
 		"the rest is dropped":            {10, 3, 2, []stages.SerialOption{stages.DropLast}, "[[0 3] [1 4] [2 5] [6 9]]", 2},
@@ -82,26 +84,37 @@ func TestGroupsAreCompleteEachOnItsOwn(t *testing.T) {
 		"the longest leaves at five":     {9, 3, 9, []stages.SerialOption{stages.MaxHeld(5)}, "[[0 3] [1 4] [2 5 8] [6] [7]]", 0},
 		"nothing is held at one":         {4, 2, 9, []stages.SerialOption{stages.MaxHeld(1)}, "[[0] [1] [2] [3]]", 0},
 		"groups of one item are no more": {4, 4, 1, []stages.SerialOption{stages.Groups(1)}, "[[0] [1] [2] [3]]", 0},
-	} {
+	}
+}
+
+var groups = law("groups", func(g *stages.Graph, name string) stages.Stream[[]int] {
+	c := groupings()[name]
+	return byRest(stages.Source(g, "ints", ints(c.n)), c.keys, sized(c.size), c.opts...)
+})
+
+func TestGroupsAreCompleteEachOnItsOwn(t *testing.T) {
+	for name, c := range groupings() {
 		t.Run(name, func(t *testing.T) {
-			got, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[[]int] {
-				return byRest(stages.Source(g, "ints", ints(c.n)), c.keys, sized(c.size), c.opts...)
-			}))
-			if err != nil || fmt.Sprint(got) != c.want || s.Filtered != c.lost || s.Delivered != int64(c.n)-c.lost {
-				t.Errorf("%v, %v, want %s: %+v", got, err, c.want, s)
-			}
+			t.Parallel()
+			everywhere(t, groups, name, func(t *testing.T, r played[[]int]) {
+				if s := r.stats; r.err != nil || fmt.Sprint(r.out) != c.want || s.Filtered != c.lost || s.Delivered != int64(c.n)-c.lost {
+					t.Errorf("%v, %v, want %s: %+v", r.out, r.err, c.want, s)
+				}
+			})
 		})
 	}
 }
 
-func TestBatchesBySize(t *testing.T) {
-	for name, c := range map[string]struct {
-		sizes []int
-		max   int
-		opts  []stages.SerialOption
-		want  string
-		lost  int64
-	}{
+type sizing struct {
+	sizes []int
+	max   int
+	opts  []stages.SerialOption
+	want  string
+	lost  int64
+}
+
+func sizings() map[string]sizing {
+	return map[string]sizing{
 		"as many as fit":             {[]int{3, 3, 3, 3}, 7, nil, "[[3 3] [3 3]]", 0},
 		"at the maximum at once":     {[]int{3, 4, 1}, 7, nil, "[[3 4] [1]]", 0},
 		"one larger than it":         {[]int{1, 9, 1}, 7, nil, "[[1] [9] [1]]", 0},
@@ -112,14 +125,23 @@ func TestBatchesBySize(t *testing.T) {
 		"the largest number":         {[]int{math.MaxInt, 1, math.MaxInt}, math.MaxInt, nil, "[[9223372036854775807] [1] [9223372036854775807]]", 0},
 		"the last is dropped":        {[]int{3, 4, 1, 2}, 7, []stages.SerialOption{stages.DropLast}, "[[3 4]]", 2},
 		"at the maximum of one item": {[]int{1, 1, 2}, 1, nil, "[[1] [1] [2]]", 0},
-	} {
+	}
+}
+
+var packs = law("packs", func(g *stages.Graph, name string) stages.Stream[[]int] {
+	c := sizings()[name]
+	return stages.BatchBySize(stages.Source(g, "sizes", stages.FromSlice(c.sizes)), "pack", c.max, func(v int) int { return v }, c.opts...)
+})
+
+func TestBatchesBySize(t *testing.T) {
+	for name, c := range sizings() {
 		t.Run(name, func(t *testing.T) {
-			got, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[[]int] {
-				return stages.BatchBySize(stages.Source(g, "sizes", stages.FromSlice(c.sizes)), "pack", c.max, func(v int) int { return v }, c.opts...)
-			}))
-			if err != nil || fmt.Sprint(got) != c.want || s.Filtered != c.lost {
-				t.Errorf("%v, %v, want %s: %+v", got, err, c.want, s)
-			}
+			t.Parallel()
+			everywhere(t, packs, name, func(t *testing.T, r played[[]int]) {
+				if r.err != nil || fmt.Sprint(r.out) != c.want || r.stats.Filtered != c.lost {
+					t.Errorf("%v, %v, want %s: %+v", r.out, r.err, c.want, r.stats)
+				}
+			})
 		})
 	}
 }

@@ -15,13 +15,15 @@ import (
 	"github.com/weirflow/weir/supervisor"
 )
 
-func TestBatchesAreFullButForTheLast(t *testing.T) {
-	for name, c := range map[string]struct {
-		n, size int
-		opts    []stages.SerialOption
-		batches int
-		lost    int64
-	}{
+type batching struct {
+	n, size int
+	opts    []stages.SerialOption
+	batches int
+	lost    int64
+}
+
+func batchings() map[string]batching {
+	return map[string]batching{
 		"a rest":                {1000, 32, nil, 32, 0},
 		"no rest":               {96, 32, nil, 3, 0},
 		"the rest is dropped":   {1000, 32, []stages.SerialOption{stages.DropLast}, 31, 8},
@@ -30,18 +32,27 @@ func TestBatchesAreFullButForTheLast(t *testing.T) {
 		"of one":                {100, 1, nil, 100, 0},
 		"no room to wait":       {1000, 33, []stages.SerialOption{stages.Buffer(0)}, 31, 0},
 		"flushed at five held":  {100, 32, []stages.SerialOption{stages.MaxHeld(5)}, 20, 0},
-	} {
+	}
+}
+
+var batches = law("batches", func(g *stages.Graph, name string) stages.Stream[[]int] {
+	c := batchings()[name]
+	return stages.Batch(stages.Source(g, "ints", ints(c.n)), "batch", c.size, c.opts...)
+})
+
+func TestBatchesAreFullButForTheLast(t *testing.T) {
+	for name, c := range batchings() {
 		t.Run(name, func(t *testing.T) {
-			got, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[[]int] {
-				return stages.Batch(stages.Source(g, "ints", ints(c.n)), "batch", c.size, c.opts...)
-			}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			checkCount(t, slices.Concat(got...), c.n-int(c.lost))
-			if len(got) != c.batches || s.Filtered != c.lost || s.Delivered != int64(c.n)-c.lost || s.Outputs != int64(c.batches) {
-				t.Errorf("%d batches, %+v", len(got), s)
-			}
+			t.Parallel()
+			everywhere(t, batches, name, func(t *testing.T, r played[[]int]) {
+				if r.err != nil {
+					t.Fatal(r.err)
+				}
+				checkCount(t, slices.Concat(r.out...), c.n-int(c.lost))
+				if s := r.stats; len(r.out) != c.batches || s.Filtered != c.lost || s.Delivered != int64(c.n)-c.lost || s.Outputs != int64(c.batches) {
+					t.Errorf("%d batches, %+v", len(r.out), s)
+				}
+			})
 		})
 	}
 }

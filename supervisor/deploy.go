@@ -59,6 +59,7 @@ func Deploy[Out any](ctx context.Context, s *Supervisor, p stages.Pipeline[Out],
 	}
 	graph := r.graph
 	if len(regions) > 0 {
+		s.core.headroom.take()
 		graph, here.Nodes = r.placeRegions(regions, config)
 	}
 	r.begin(ctx, func() *actors.Run { return system.Start(ctx, graph, here) })

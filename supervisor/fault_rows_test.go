@@ -34,6 +34,12 @@ func playOn[Out any](t testing.TB, sup *supervisor.Supervisor, p stages.Pipeline
 	if err != nil {
 		t.Fatal(err)
 	}
+	return playRun(t, run)
+}
+
+// playRun loops over a run until its end.
+func playRun[Out any](t testing.TB, run *supervisor.Run[Out]) (r played[Out]) {
+	t.Helper()
 	for v, err := range run.Items(t.Context()) {
 		if r.err = err; err == nil {
 			r.out = append(r.out, v)

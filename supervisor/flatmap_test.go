@@ -164,22 +164,25 @@ func TestAStreamingStageThatIsNotDeterministicFailsItsItem(t *testing.T) {
 	}
 }
 
+var fates = law("fates", func(g *stages.Graph, n int) stages.Stream[[]int] {
+	many := stages.FlatMap(stages.Source(g, "ints", ints(n)), "many", repeat(10, func(context.Context, int, int) error { return nil }))
+	some := stages.Map(many, "some", func(_ context.Context, v int) (int, error) {
+		if v/10%4 == 1 && v%10 == 3 { // one in ten of what was made of every fourth
+			return 0, errBad
+		}
+		return v, nil
+	}, stages.Mailbox(3), stages.Ordered, stages.OnError(stages.Skip(1000)))
+	few := stages.Filter(some, "few", func(_ context.Context, v int) (bool, error) { return v/10%4 < 2, nil })
+	return stages.Batch(few, "batch", 13)
+})
+
 // An item is failed if anything made of it is, else delivered if anything of it came out, else filtered.
 func TestTheFateOfAnItemIsThatOfAllThatWasMadeOfIt(t *testing.T) {
-	_, s, err := collect(t, define(func(g *stages.Graph) stages.Stream[[]int] {
-		many := stages.FlatMap(stages.Source(g, "ints", ints(1000)), "many", repeat(10, func(context.Context, int, int) error { return nil }))
-		some := stages.Map(many, "some", func(_ context.Context, v int) (int, error) {
-			if v/10%4 == 1 && v%10 == 3 { // one in ten of what was made of every fourth
-				return 0, errors.New("bad")
-			}
-			return v, nil
-		}, stages.Mailbox(3), stages.Ordered, stages.OnError(stages.Skip(1000)))
-		few := stages.Filter(some, "few", func(_ context.Context, v int) (bool, error) { return v/10%4 < 2, nil })
-		return stages.Batch(few, "batch", 13)
-	}))
-	if err != nil || s.Failed != 250 || s.Filtered != 500 || s.Delivered != 250 || s.InFlight != 0 {
-		t.Errorf("%v, %+v", err, s)
-	}
+	everywhere(t, fates, 1000, func(t *testing.T, r played[[]int]) {
+		if s := r.stats; r.err != nil || s.Failed != 250 || s.Filtered != 500 || s.Delivered != 250 || s.InFlight != 0 {
+			t.Errorf("%v, %+v", r.err, s)
+		}
+	})
 }
 
 func TestIdentitiesSayWhereAnItemComesFrom(t *testing.T) {

@@ -15,8 +15,7 @@ import (
 // holdBack sees to it that inputs which have failed together are told in their turn: where items keep their order, behind those
 // before; and at the end if the region's run fails of them.
 func (f *frames) holdBack(failed []plan.End) {
-	ordered := f.t.region.Ordered && !f.t.region.Parts
-	if f.closed || f.queue.all || !f.fatal && (!ordered || f.fed != nil) {
+	if f.closed || f.queue.all || !f.fatal && !f.t.region.Ordered {
 		return
 	}
 	into := f.behind
@@ -69,22 +68,58 @@ func (f *frames) release() {
 
 func (f *frames) inTurn(u *unit) bool {
 	for k, e := range u.spans {
-		if f.fed != nil {
-			if !f.first(e.Index) {
-				return false
-			}
-			continue
-		}
-		for at, p := range f.epochs {
-			first := p.over.First()
-			switch {
-			case at.Source != e.Source:
-			case at.Epoch < e.Epoch && first < p.upto, at == u.at[k] && first < e.Index+(e.N-1)*e.Step:
-				return false
-			}
+		if !f.allBefore(u.at[k], e.Index, e.Index+(e.N-1)*e.Step) {
+			return false
 		}
 	}
 	return true
+}
+
+// allBefore reports whether all inputs before one are over; last is that, or the last of several in which the first one is.
+func (f *frames) allBefore(of actors.EpochOf, first, last int64) bool {
+	if f.fed != nil {
+		return f.first(first)
+	}
+	for at, p := range f.epochs {
+		switch over := p.over.First(); {
+		case at.Source != of.Source:
+		case at.Epoch < of.Epoch && over < p.upto, at == of && over < last:
+			return false
+		}
+	}
+	return true
+}
+
+// untimely reports whether a failure is told behind what has not left.
+func (f *frames) untimely(x *failure) bool { return x.turn && !f.allBefore(x.of, x.at, x.at) }
+
+// unorder has all failures told that waited for their turn.
+func (f *frames) unorder() {
+	clear(f.behind)
+	f.units = nil
+	for _, w := range f.queue.list {
+		if w.rec != nil {
+			w.rec.turn = false
+		}
+	}
+}
+
+// note keeps a failure until it is told. One of a whole input is told when that is done, and any other among the outputs: it settles
+// leaves, as they do.
+func (f *frames) note(r plan.Run, x failure) {
+	if leaves := r.Leaves(nil); slices.ContainsFunc(leaves, func(l plan.Leaf) bool { return l.Path != "" }) {
+		x.turn = f.t.region.Ordered && !x.last
+		w := waiting{
+			outs: []wire.FrameOutput{{Epoch: x.of.Epoch, Failed: true}}, leaves: leaves, groups: r.Groups(nil), rec: &x, epoch: x.of.Epoch,
+		}
+		if x.last && !f.queue.all {
+			f.atLast = append(f.atLast, w)
+		} else {
+			f.queue.push(w)
+		}
+		return
+	}
+	f.failed = append(f.failed, x)
 }
 
 // takeFailed returns the failures of inputs that are done: all that is told of an input is told at once.
@@ -94,7 +129,7 @@ func (f *frames) takeFailed(done []wire.Span) (all []wire.Failure) {
 	}
 	keep := f.failed[:0]
 	for _, x := range f.failed {
-		if x.rec.Identity.Path != "" && f.t.region.Parts && (!x.last || f.queue.all) || isDone(done, &x) {
+		if isDone(done, &x) {
 			all = append(all, x.rec)
 		} else {
 			keep = append(keep, x)
@@ -107,7 +142,7 @@ func (f *frames) takeFailed(done []wire.Span) (all []wire.Failure) {
 // fails is told of an item that has failed for good.
 func (f *frames) fails(x actors.Fault) {
 	w := wire.Failure{
-		Stage: x.Stage.Index, Attempts: x.Err.Attempts, Fatal: x.Fatal, Hung: x.Hung, Finished: x.Finished, Error: stages.EncodeError(f.t.graph, x.Err.Err),
+		Stage: x.Stage.Index, Attempts: x.Err.Attempts, Fatal: x.Fatal, Hung: x.Hung, Poison: x.Err.Err == actors.ErrPoison, Finished: x.Finished, Error: stages.EncodeError(f.t.graph, x.Err.Err),
 		Identity: wire.Identity{Source: x.Root.Source, Epoch: x.Root.Epoch, Index: x.Root.Index, Path: x.Root.Path},
 	}
 	f.mu.Lock()
@@ -126,7 +161,7 @@ func (f *frames) fails(x actors.Fault) {
 	of := actors.EpochOf{Source: x.Root.Source, Epoch: x.Root.Epoch}
 	last := x.Fatal || x.Stage.Policy.Strict()
 	f.fatal = f.fatal || last
-	f.failed = append(f.failed, failure{of, x.Root.Index, last, w})
+	f.note(x.At, failure{of: of, at: x.Root.Index, last: last, rec: w})
 	f.urgent = f.urgent || !last
 }
 
@@ -144,4 +179,19 @@ func isDone(done []wire.Span, x *failure) bool {
 		return 0
 	})
 	return found && i < len(done)
+}
+
+// tellRest tells the failures of inputs that never end: the region's run has failed, and something of them waits for what does not
+// come any more, as in a Rejoin.
+func (f *frames) tellRest() {
+	if len(f.failed) == 0 {
+		return
+	}
+	for _, x := range f.failed {
+		if f.over[x.of] == nil {
+			f.over[x.of] = &overSet{}
+		}
+		f.over[x.of][plan.Failed].Add(x.at, x.at+1)
+	}
+	f.flush()
 }

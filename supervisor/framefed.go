@@ -37,12 +37,16 @@ func (f *frames) put(items []wire.Item, last bool) {
 	f.mu.Lock()
 	h.Epoch, h.Last = f.epoch, last
 	for i := range items {
+		if len(f.fed) == 0 || items[i].ID < f.low {
+			f.low = items[i].ID
+		}
 		f.fed[items[i].ID] = &fedItem{identity: items[i].Identity}
 	}
 	f.mu.Unlock()
 	for i := range items {
 		it := &items[i]
-		if err := c.Unpack(f.t.shared.unpacker, it.Payload); err != nil {
+		var err error
+		if f.t.actors.Apart(func() { err = c.Unpack(f.t.shared.unpacker, it.Payload) }); err != nil {
 			f.refuse(source, it, err)
 			continue
 		}
@@ -81,12 +85,9 @@ func (f *frames) leave(e plan.End) {
 
 // first reports whether no input before id is alive. It is called with mu held.
 func (f *frames) first(id int64) bool {
-	for k := range f.fed {
-		if int64(k) < id {
-			return false
-		}
+	for ; f.low < uint64(id) && f.fed[f.low] == nil; f.low++ {
 	}
-	return true
+	return f.low >= uint64(id)
 }
 
 // rename gives items the names that they have in the run.

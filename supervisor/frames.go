@@ -37,16 +37,20 @@ type frames struct {
 	behind  map[actors.EpochOf]*plan.Spans // guarded by mu: inputs that have failed, and are told behind those before
 	units   []unit                         // guarded by mu: the same inputs, as they have ended together
 	fatal   bool                           // guarded by mu: the region's run has failed of an item
-	groups  map[any]*siblings              // guarded by mu: of outputs that wait for others that were made with them
-	queue   frameQueue                     // guarded by mu: outputs in order, and ends of epochs
+	queue   frameQueue                     // guarded by mu: outputs in order, what has failed, and ends of epochs
+	atLast  []waiting                      // guarded by mu: what the region's run has failed of
 	pending int                            // guarded by mu: inputs over since the last frame
 	urgent  bool                           // guarded by mu: a failure is to be told
 	busy    bool                           // guarded by mu: the sender is about to send a frame
 	closed  bool                           // guarded by mu: everything has been sent
 	timer   *time.Timer                    // guarded by mu: tells what is done if nothing comes out; nil: it does not run
 	payload map[letterKey][][]byte         // guarded by mu: items of dead letters
+	members []wire.Member                  // guarded by mu: memory for a frame
+	outs    []wire.FrameOutput             // memory for a chunk; the sender's
 	fed     map[uint64]*fedItem            // guarded by mu: inputs that are alive, by id, if the coordinator feeds the region
+	low     uint64                         // guarded by mu: of those, none is lower
 	epoch   int                            // guarded by mu: that its next input is of
+	next    uint64                         // the least id that its next input may have; of the goroutine that hears
 }
 
 // An overSet is inputs that are over, by what has become of them.
@@ -63,6 +67,7 @@ type failure struct {
 	of   actors.EpochOf
 	at   int64
 	last bool // the region's run fails of it
+	turn bool // it is told behind what comes before it
 	rec  wire.Failure
 }
 
@@ -78,10 +83,10 @@ const (
 func newFrames(t *tenancy) *frames {
 	f := &frames{
 		t: t, limit: make(chan struct{}, 1), seq: t.open.Next, over: map[actors.EpochOf]*overSet{}, yielded: map[actors.EpochOf]int64{},
-		epochs: map[actors.EpochOf]*progress{}, payload: map[letterKey][][]byte{}, groups: map[any]*siblings{}, last: map[actors.EpochOf]*plan.Spans{},
+		epochs: map[actors.EpochOf]*progress{}, payload: map[letterKey][][]byte{}, last: map[actors.EpochOf]*plan.Spans{},
 		behind: map[actors.EpochOf]*plan.Spans{}, epoch: t.open.Epochs,
 	}
-	f.queue.init(t.region.Several && !t.region.Parts, t.region.Turns)
+	f.queue.init()
 	return f
 }
 
@@ -156,6 +161,10 @@ func (f *frames) finish() {
 	clear(f.last)
 	clear(f.behind)
 	f.units = nil
+	for _, w := range f.atLast {
+		f.queue.push(w)
+	}
+	f.atLast = nil
 	f.queue.all = true
 	f.flush()
 }
@@ -165,6 +174,7 @@ func (f *frames) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.flush()
+	f.tellRest()
 	f.closed = true
 	if f.timer != nil {
 		f.timer.Stop()
@@ -190,7 +200,9 @@ func (f *frames) mayGo(ctx context.Context) bool {
 
 // add takes what has come out, and sends what is complete.
 func (f *frames) add(c plan.Chunk) {
-	all, refused := f.pack(c)
+	var all []waiting
+	var refused []int
+	f.t.actors.Apart(func() { all, refused = f.pack(c) })
 	h := c.Head()
 	f.mu.Lock()
 	for i := range all {
@@ -202,7 +214,7 @@ func (f *frames) add(c plan.Chunk) {
 	f.busy = true
 	f.mu.Unlock()
 	fate := plan.Delivered
-	if r := f.t.region; r.Several || r.Parts {
+	if f.t.region.Parts {
 		fate = plan.Filtered // what comes of its outputs is not known here: delivered is only what a sink has got
 	}
 	f.t.actors.Outlet().DoneBut(c, c.Len(), refused, fate) // ended is called in here
@@ -244,9 +256,8 @@ func (f *frames) later() {
 		if f.busy || f.closed {
 			return
 		}
-		if f.t.region.Holds { // what comes before may be held for long
-			clear(f.behind)
-			f.units = nil
+		if f.t.region.Holds || f.fed != nil { // what comes before may be held for long
+			f.unorder()
 		}
 		f.flush()
 	})
@@ -258,6 +269,12 @@ func (f *frames) ended(ends []plan.End) {
 	defer f.mu.Unlock()
 	var failed []plan.End
 	for _, e := range ends {
+		if e.Of != nil {
+			if g := f.queue.groups[e.Of]; g != nil {
+				g.over = true
+			}
+			continue
+		}
 		if e.Fate&plan.Failed != 0 {
 			failed = append(failed, e)
 		}
@@ -286,6 +303,9 @@ func (f *frames) ended(ends []plan.End) {
 	case f.urgent || f.fed != nil || // their places wait for it
 		f.pending >= markEvery || len(f.queue.list) > 0:
 		f.flush()
+		if len(f.units) > 0 || len(f.queue.list) > 0 {
+			f.later()
+		}
 	default:
 		f.later()
 	}
@@ -301,6 +321,7 @@ func (f *frames) flush() {
 // sendFrame sends one frame, and reports whether there may be more to send.
 func (f *frames) sendFrame() (more bool) {
 	m := &wire.Frame{Seq: f.seq}
+	f.members = f.members[:0]
 	if f.sent < f.allowed || f.queue.all {
 		if len(f.units) > 0 {
 			f.release()
@@ -308,7 +329,7 @@ func (f *frames) sendFrame() (more bool) {
 		more = f.fill(m)
 	}
 	m.Done = f.takeOver()
-	m.Failed = f.takeFailed(m.Done)
+	m.Failed = append(m.Failed, f.takeFailed(m.Done)...)
 	if len(m.Outputs) == 0 && len(m.Epochs) == 0 && len(m.Done) == 0 && len(m.Failed) == 0 && len(f.yielded) == 0 {
 		return false
 	}
@@ -340,39 +361,6 @@ func tooLarge(m *wire.Frame, err error) bool {
 		elements += len(m.Outputs[i].Members)
 	}
 	return elements > wire.MaxElements
-}
-
-// made notes what an output was made of.
-func (f *frames) made(w *waiting, r plan.Run) {
-	if !f.t.region.Parts {
-		w.roots = r.Roots(nil)
-		return
-	}
-	w.leaves = r.Leaves(nil)
-	for _, l := range w.leaves {
-		n := l.N
-		if l.Path != "" {
-			n = 1
-		}
-		w.roots = append(w.roots, plan.Root{Source: l.Source, Epoch: l.Epoch, Index: l.Index, N: n, Step: 1})
-	}
-}
-
-// join has an output wait for those that were made together with it.
-func (f *frames) join(w *waiting, r plan.Run) {
-	key, n := r.Together()
-	if key == nil {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.groups[key] == nil {
-		f.groups[key] = &siblings{left: n}
-	}
-	w.group = f.groups[key]
-	if w.group.left--; w.group.left == 0 {
-		delete(f.groups, key)
-	}
 }
 
 func (f *frames) takeYielded() (all []wire.Position) {

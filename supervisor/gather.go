@@ -175,7 +175,7 @@ func (g *gather) rename(id plan.ID) plan.ID {
 }
 
 // tried returns how often an item has been tried by nodes that are gone.
-func (g *gather) tried(id plan.ID) int {
+func (g *gather) tried(_ int, id plan.ID) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if in := g.inputs[uint64(id.Index)]; in != nil {

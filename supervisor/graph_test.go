@@ -25,15 +25,16 @@ func numbersOf(g *stages.Graph, name string, n int, opts ...stages.SourceOption)
 	return stages.Source(g, name, ints(n), opts...)
 }
 
+var routes = law("routes", func(g *stages.Graph, n int) stages.Stream[int] {
+	b := stages.Route(numbersOf(g, "source", n, stages.Epochs(2)), "route", 3, func(_ context.Context, v int) (int, error) { return v * v % 3, nil }, stages.Mailbox(2))
+	x := stages.Map(b[0], "x", double, stages.Mailbox(3))
+	y := stages.Filter(b[1], "y", func(_ context.Context, v int) (bool, error) { return v%5 != 0, nil })
+	return stages.Merge("join", stages.InputOrder{}, x, y, b[2])
+})
+
 func TestInputOrderRestoresTheOrderOfARoute(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 10, 5000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			got, s, err := runGraph(t, func(g *stages.Graph) stages.Stream[int] {
-				b := stages.Route(numbersOf(g, "source", n, stages.Epochs(2)), "route", 3, func(_ context.Context, v int) (int, error) { return v * v % 3, nil }, stages.Mailbox(2))
-				x := stages.Map(b[0], "x", double, stages.Mailbox(3))
-				y := stages.Filter(b[1], "y", func(_ context.Context, v int) (bool, error) { return v%5 != 0, nil })
-				return stages.Merge("join", stages.InputOrder{}, x, y, b[2])
-			})
 			var want []int
 			for range 2 {
 				for i := range n {
@@ -49,9 +50,12 @@ func TestInputOrderRestoresTheOrderOfARoute(t *testing.T) {
 					}
 				}
 			}
-			if err != nil || !slices.Equal(got, want) {
-				t.Errorf("got %d, want %d, %v; %v", len(got), len(want), err, s)
-			}
+			t.Parallel()
+			everywhere(t, routes, n, func(t *testing.T, r played[int]) {
+				if r.err != nil || !slices.Equal(r.out, want) {
+					t.Errorf("got %d, want %d, %v; %v", len(r.out), len(want), r.err, r.stats)
+				}
+			})
 		})
 	}
 }
@@ -74,39 +78,41 @@ func TestTeeAndSink(t *testing.T) {
 	}
 }
 
-func TestRejoinMakesBatchesWhole(t *testing.T) {
-	bad := errors.New("bad")
-	got, s, err := runGraph(t, func(g *stages.Graph) stages.Stream[[]int] {
-		b := stages.Batch(numbersOf(g, "source", 1000), "batch", 7)
-		parts := stages.RouteBatch(b, "route", 3, func(_ context.Context, v []int) ([]int, error) {
-			to := make([]int, len(v))
-			for i := range v {
-				to[i] = v[i] % 3 % (1 + v[0]%3)
-			}
-			return to, nil
-		})
-		f := func(_ context.Context, v []int) ([]int, error) {
-			if v[0] == 15 {
-				return nil, bad
-			}
-			return v, nil
+var whole = law("whole", func(g *stages.Graph, n int) stages.Stream[[]int] {
+	b := stages.Batch(numbersOf(g, "source", n), "batch", 7)
+	parts := stages.RouteBatch(b, "route", 3, func(_ context.Context, v []int) ([]int, error) {
+		to := make([]int, len(v))
+		for i := range v {
+			to[i] = v[i] % 3 % (1 + v[0]%3)
 		}
-		x := stages.Map(parts[0], "x", f, stages.Mailbox(3), stages.OnError(stages.Skip(10)))
-		return stages.Rejoin("whole", x, parts[1], parts[2])
+		return to, nil
 	})
-	if err != nil {
-		t.Fatal(err, s)
-	}
-	n := 0
-	for _, b := range got {
-		n += len(b)
-		if !slices.IsSorted(b) {
-			t.Fatal(b)
+	f := func(_ context.Context, v []int) ([]int, error) {
+		if v[0] == 15 {
+			return nil, errBad
 		}
+		return v, nil
 	}
-	if s.Failed != 7 || n != 998 {
-		t.Errorf("%d elements, %+v", n, s)
-	}
+	x := stages.Map(parts[0], "x", f, stages.Mailbox(3), stages.OnError(stages.Skip(10)))
+	return stages.Rejoin("whole", x, parts[1], parts[2])
+})
+
+func TestRejoinMakesBatchesWhole(t *testing.T) {
+	everywhere(t, whole, 1000, func(t *testing.T, r played[[]int]) {
+		if r.err != nil {
+			t.Fatal(r.err, r.stats)
+		}
+		n := 0
+		for _, b := range r.out {
+			n += len(b)
+			if !slices.IsSorted(b) {
+				t.Fatal(b)
+			}
+		}
+		if r.stats.Failed != 7 || n != 998 {
+			t.Errorf("%d elements, %+v", n, r.stats)
+		}
+	})
 }
 
 func TestMixes(t *testing.T) {
@@ -137,64 +143,35 @@ func TestMixes(t *testing.T) {
 	}
 }
 
+var mixtures = law("mixtures", func(g *stages.Graph, items int64) stages.Stream[int] {
+	return stages.Merge("mix", stages.Weighted{Weights: []float64{1, 2}, Seed: 3, EpochItems: items}, numbersOf(g, "a", 7, stages.Forever), numbersOf(g, "b", 1000, stages.Forever))
+})
+
 func TestEpochItems(t *testing.T) {
-	p := define(func(g *stages.Graph) stages.Stream[int] {
-		return stages.Merge("mix", stages.Weighted{Weights: []float64{1, 2}, Seed: 3, EpochItems: 100}, numbersOf(g, "a", 7, stages.Forever), numbersOf(g, "b", 1000, stages.Forever))
-	})
-	run, err := supervisor.Deploy(t.Context(), supervisor.New(supervisor.Config{}), p, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer run.Stop()
-	for epoch, items := range run.Epochs(t.Context()) {
-		n := 0
-		for _, err := range items {
-			if err != nil {
-				t.Fatal(err)
+	everyRun(t, mixtures, 100, supervisor.Config{}, func(t *testing.T, run *supervisor.Run[int]) {
+		for epoch, items := range run.Epochs(t.Context()) {
+			n := 0
+			for _, err := range items {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n++; epoch == 2 && n == 5 {
+					break
+				}
 			}
-			if n++; epoch == 2 && n == 5 {
+			if n != 100 && epoch != 2 {
+				t.Errorf("epoch %d: %d items", epoch, n)
+			}
+			if epoch == 5 {
 				break
 			}
 		}
-		if n != 100 && epoch != 2 {
-			t.Errorf("epoch %d: %d items", epoch, n)
-		}
-		if epoch == 5 {
-			break
-		}
-	}
+	})
 }
 
 // A batch that is joined within a branch of another one may have lost elements: the others stay where they were.
 func TestARejoinWithinARejoinKnowsWhatIsMissing(t *testing.T) {
-	by := func(k int) func(context.Context, []int) ([]int, error) {
-		return func(_ context.Context, v []int) ([]int, error) {
-			to := make([]int, len(v))
-			for i := range v {
-				to[i] = v[i] / k % 2
-			}
-			return to, nil
-		}
-	}
-	got, _, err := runGraph(t, func(g *stages.Graph) stages.Stream[[]int] {
-		outer := stages.RouteBatch(stages.Batch(numbersOf(g, "source", 400), "batch", 16), "outer", 2, by(1))
-		inner := stages.RouteBatch(outer[0], "inner", 2, by(2))
-		some := stages.Filter(inner[1], "some", func(_ context.Context, v []int) (bool, error) { return v[0]%64 != 2, nil })
-		in := stages.Rejoin("inside", inner[0], some)
-		again := stages.RouteBatch(in, "again", 2, by(4))
-		few := stages.Filter(again[0], "few", func(_ context.Context, v []int) (bool, error) { return v[0]%64 != 16, nil })
-		return stages.Rejoin("whole", stages.Rejoin("inside again", few, again[1]), outer[1])
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all, want []int
-	for _, b := range got {
-		if !slices.IsSorted(b) {
-			t.Errorf("%v", b)
-		}
-		all = append(all, b...)
-	}
+	var want []int
 	for first := 0; first < 400; first += 16 {
 		for v := first; v < first+16; v++ {
 			some := v%2 == 0 && v/2%2 == 1 && first%64 == 0
@@ -204,10 +181,39 @@ func TestARejoinWithinARejoinKnowsWhatIsMissing(t *testing.T) {
 			}
 		}
 	}
-	if !slices.Equal(all, want) {
-		t.Errorf("got %d elements, want %d", len(all), len(want))
-	}
+	everywhere(t, nested, 400, func(t *testing.T, r played[[]int]) {
+		if r.err != nil {
+			t.Fatal(r.err)
+		}
+		for _, b := range r.out {
+			if !slices.IsSorted(b) {
+				t.Errorf("%v", b)
+			}
+		}
+		if all := slices.Concat(r.out...); !slices.Equal(all, want) {
+			t.Errorf("got %d elements, want %d", len(all), len(want))
+		}
+	})
 }
+
+var nested = law("nested", func(g *stages.Graph, n int) stages.Stream[[]int] {
+	by := func(k int) func(context.Context, []int) ([]int, error) {
+		return func(_ context.Context, v []int) ([]int, error) {
+			to := make([]int, len(v))
+			for i := range v {
+				to[i] = v[i] / k % 2
+			}
+			return to, nil
+		}
+	}
+	outer := stages.RouteBatch(stages.Batch(numbersOf(g, "source", n), "batch", 16), "outer", 2, by(1))
+	inner := stages.RouteBatch(outer[0], "inner", 2, by(2))
+	some := stages.Filter(inner[1], "some", func(_ context.Context, v []int) (bool, error) { return v[0]%64 != 2, nil })
+	in := stages.Rejoin("inside", inner[0], some)
+	again := stages.RouteBatch(in, "again", 2, by(4))
+	few := stages.Filter(again[0], "few", func(_ context.Context, v []int) (bool, error) { return v[0]%64 != 16, nil })
+	return stages.Rejoin("whole", stages.Rejoin("inside again", few, again[1]), outer[1])
+})
 
 // What goes two ways within a branch and comes back both ways would make two batches of one.
 func TestAPartThatComesBackTwiceFailsTheRun(t *testing.T) {

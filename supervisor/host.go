@@ -29,6 +29,8 @@ type host struct {
 	boot [16]byte // names this process
 	log  zerolog.Logger
 
+	headroom headroom // taken by the first session
+
 	mu     sync.Mutex
 	files  []*os.File     // guarded by mu; of the memory that a child shares with its parent, for its session
 	system *actors.System // guarded by mu; made for the first region
@@ -72,8 +74,14 @@ func (h *host) serve(ctx context.Context, p peer, open *wire.Open) {
 
 // tenant is a session that is not refused for what it asks for. It returns why it has ended, if it was not as it should.
 func (h *host) tenant(ctx context.Context, p peer, open *wire.Open, g *plan.Graph, r *plan.Region) error {
+	h.headroom.take()
 	files := h.takeFiles()
-	mem, err := openShared(g.Codec, files, open.Arena)
+	rest, box, err := openBox(files, open.Box)
+	if err != nil {
+		p.Refuse(&wire.Refuse{Code: wire.Full, Text: err.Error()})
+		return err
+	}
+	mem, err := openShared(g.Codec, rest, open.Arena)
 	for _, f := range files {
 		_ = f.Close() // they are mapped
 	}
@@ -82,7 +90,9 @@ func (h *host) tenant(ctx context.Context, p peer, open *wire.Open, g *plan.Grap
 		return err
 	}
 	defer mem.close()
-	return newTenancy(h, p, open, g, r, mem).run(ctx)
+	t := newTenancy(h, p, open, g, r, mem)
+	t.box = box
+	return t.run(ctx)
 }
 
 // takeFiles returns the files that the process was started with, once.
@@ -154,6 +164,7 @@ type tenancy struct {
 	gather *gather // of a keyed region
 	frames *frames // of one with sources
 	shared *shared
+	box    *plan.BlackBox             // nil: what is executed is noted nowhere
 	some   []int                      // stages of which some items may fail
 	counts atomic.Pointer[actors.Run] // the actors, as soon as they can be asked
 	ended  chan struct{}              // closed when every goroutine of the actors has ended
@@ -172,6 +183,7 @@ func newTenancy(h *host, p peer, open *wire.Open, g *plan.Graph, r *plan.Region,
 			t.frames.fed = map[uint64]*fedItem{}
 			t.inside.Rename = t.frames.rename
 		}
+		t.inside.Tried = triedBefore(open.Suspects)
 	}
 	return t
 }
@@ -189,6 +201,7 @@ func (t *tenancy) run(ctx context.Context) error {
 	cfg := actors.Config{ID: t.open.Run, OnEvent: t.observe, OnEnd: func() { close(t.ended) }, Grace: t.open.Grace, Poison: 1}
 	if t.frames != nil {
 		t.frames.config(&cfg)
+		t.watched(&cfg)
 	} else {
 		cfg.Letters, cfg.OnEnds, cfg.OnFailed = t.gather.letters(), t.gather.over, t.gather.failed
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/weirflow/weir/internal/wire"
 )
 
-// What a coordinator may say to a keyed region. It ends the session to say anything else: nothing of such a message is done.
+// What a coordinator may say to a region. It ends the session to say anything else: nothing of such a message is done.
 
 // A strayError is a rule of the link that a peer has broken.
 type strayError struct{ reason string }
@@ -31,7 +31,7 @@ func guard(f func() error) (err error) {
 // misplaced says what is wrong with a message of the coordinator, when it comes.
 func (t *tenancy) misplaced(m wire.Message, ended bool) error {
 	if !t.region.Keyed {
-		return nil // the rules of streams are in the place where they are kept
+		return t.misplacedInStream(m, ended)
 	}
 	switch m := m.(type) {
 	case *wire.Task:
@@ -83,5 +83,50 @@ func (g *gather) misplaced(m *wire.Task) error {
 			seen[it.ID] = true
 		}
 	}
+	return nil
+}
+
+// misplacedInStream is misplaced for a region that is not keyed.
+func (t *tenancy) misplacedInStream(m wire.Message, ended bool) error {
+	switch m.(type) {
+	case *wire.Task, *wire.End:
+		switch {
+		case t.frames.fed == nil:
+			return stray("%T for a region that begins with sources", m)
+		case ended:
+			return stray("%T behind the end", m)
+		}
+	}
+	if m, ok := m.(*wire.Task); ok {
+		return t.frames.misplaced(m)
+	}
+	return nil
+}
+
+// misplaced says what is wrong with inputs: their ids ascend.
+func (f *frames) misplaced(m *wire.Task) error {
+	if m.Isolated {
+		return stray("an item that is to be alone, in a stream")
+	}
+	after := 0
+	for _, e := range m.Ends {
+		if e.After < after || e.After > len(m.Items) {
+			return stray("an epoch that ends behind item %d, of %d", e.After, len(m.Items))
+		}
+		after = e.After
+	}
+	next := f.next
+	for i := range m.Items {
+		switch it := &m.Items[i]; {
+		case it.ID < next:
+			return stray("item %d, where %d or a later one was next", it.ID, next)
+		case it.ID > math.MaxInt64-1:
+			return stray("an id that is too large")
+		case it.Identity.Source >= len(f.t.graph.Stages):
+			return stray("an item of a source that the graph does not have")
+		}
+		next = m.Items[i].ID + 1
+	}
+	f.next = next
 	return nil
 }

@@ -33,7 +33,7 @@ func (s *session) startChild(at Subprocess) (body, *link.Conn, error) {
 	}
 	p, err := child.Start(child.Spec{
 		Nice: at.Nice, CPUs: at.CPUs, MaxProcs: at.GOMAXPROCS, MemoryBytes: at.MemoryBytes, Env: env, Output: s.output,
-		Files: s.shared.files(),
+		Files: s.inherited(),
 	})
 	if err != nil {
 		return nil, nil, err

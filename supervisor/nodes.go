@@ -56,7 +56,7 @@ func newNodes(r *run, config []byte, print [32]byte) *nodes {
 // Start implements actors.Nodes.
 func (n *nodes) Start(r *plan.Region, copy int, open wire.Open, told func(any)) actors.Session {
 	s := &session{nodes: n, region: r, copy: copy, life: open.Incarnation, first: open, told: told}
-	s.shared = n.share(r)
+	s.shared, s.box = n.share(r), n.box(r)
 	s.ctx, s.cancel = context.WithCancel(n.ctx)
 	n.mu.Lock()
 	n.open++
@@ -199,7 +199,7 @@ func (n *nodes) opening(s *session) *wire.Open {
 	o := s.first
 	o.Versions, o.Run, o.Pipeline, o.Copy = []uint32{wire.Version}, string(n.run.id), g.Name, s.copy
 	o.Build, o.Fingerprint, o.Config, o.Mode, o.Grace = buildID(), n.print, n.config, mode(s.region), n.run.cfg.Grace
-	o.Arena = s.shared.size()
+	o.Arena, o.Box = s.shared.size(), s.boxSize()
 	if s.region.In.Stage != plan.None || len(s.region.Stages) < len(g.Stages) {
 		o.From, o.To = g.Stages[s.region.From].Name, g.Stages[s.region.To].Name
 	}

@@ -21,6 +21,8 @@ type pipeNet struct {
 	cut       int                    // bytes after which each of the first three connections breaks; 0: never
 	deaf      map[string]bool        // nothing passes there
 	dials     int
+	bytes     int           // that a call of Write or Read passes on at most; 0: any number
+	pause     time.Duration // behind so many
 }
 
 func newPipeNet() *pipeNet {
@@ -158,6 +160,9 @@ func (c *pipeConn) spend(n int) int {
 }
 
 func (c *pipeConn) Read(b []byte) (int, error) {
+	if c.net.bytes > 0 {
+		b = b[:min(len(b), c.net.bytes)]
+	}
 	n, err := c.Conn.Read(b)
 	if err == nil && c.spend(n) < n {
 		c.Conn.Close()
@@ -174,6 +179,18 @@ func (c *pipeConn) Write(b []byte) (int, error) {
 		}
 		t := time.NewTimer(time.Second)
 		<-t.C
+	}
+	if some := c.net.bytes; some > 0 && some < len(b) {
+		for i := 0; i < len(b); i += some {
+			n, err := c.Write(b[i:min(i+some, len(b))])
+			if err != nil {
+				return i + n, err
+			}
+		}
+		return len(b), nil
+	}
+	if c.net.pause > 0 {
+		<-time.After(c.net.pause)
 	}
 	may := c.spend(len(b))
 	if may >= len(b) {

@@ -80,40 +80,72 @@ func (l link) outputs(v elem) []elem {
 	return out
 }
 
-func checkChain(t *testing.T, sup *supervisor.Supervisor, seed uint64) {
+// A chain is the same for the same seed.
+type chain struct {
+	seed      uint64
+	links     []link
+	n, epochs int
+	ordered   bool // what comes out has one order
+}
+
+func randomChain(seed uint64) *chain {
 	r := rand.New(rand.NewPCG(seed, 1))
-	n, epochs := r.IntN(800), 1+r.IntN(3)
-	var chain []link
+	c := &chain{seed: seed, n: r.IntN(800), epochs: 1 + r.IntN(3), ordered: true}
 	for range r.IntN(6) {
-		chain = append(chain, randomLink(r))
+		c.links = append(c.links, randomLink(r))
 	}
-	ordered := true
-	for _, l := range chain {
+	for _, l := range c.links {
 		if !l.ordered && l.workers > 1 && l.kind != "batch" && l.kind != "pairs" {
-			ordered = false
+			c.ordered = false
 		}
 	}
-	if !ordered { // which items meet in a batch depends on the order
-		for i := range chain {
-			if chain[i].kind == "batch" && chain[i].fails > 0 || chain[i].kind == "pairs" {
-				chain[i].kind = "map"
+	if !c.ordered { // which items meet in a batch depends on the order
+		for i := range c.links {
+			if l := &c.links[i]; l.kind == "batch" && l.fails > 0 || l.kind == "pairs" {
+				l.kind = "map"
 			}
 		}
 	}
+	return c
+}
 
-	want, wantFailed := reference(chain, n, epochs)
-	t.Logf("%+v", chain)
+// add builds the chain.
+func (c *chain) add(g *stages.Graph, inside *atomic.Int64) stages.Stream[elem] {
+	if c.seed%2 == 1 {
+		g.Hook(around(inside))
+	}
+	s := stages.Source(g, "source", elems(c.n), stages.Epochs(c.epochs))
+	for i, l := range c.links {
+		s = l.add(s, fmt.Sprintf("%d %s", i, l.kind))
+	}
+	return s
+}
+
+var chains = law("chains", func(g *stages.Graph, seed uint64) stages.Stream[elem] {
+	return randomChain(seed).add(g, new(atomic.Int64))
+})
+
+// The same holds wherever they run.
+func TestRandomChainsGiveTheSameEverywhere(t *testing.T) {
+	for seed := range uint64(60) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			c := randomChain(seed)
+			everywhere(t, chains, seed, func(t *testing.T, r played[elem]) {
+				if r.err != nil {
+					t.Fatal(r.err)
+				}
+				c.check(t, r.out, r.stats)
+			})
+		})
+	}
+}
+
+func checkChain(t *testing.T, sup *supervisor.Supervisor, seed uint64) {
+	c := randomChain(seed)
+	t.Logf("%+v", c.links)
 	var inside atomic.Int64 // of the hooks around items
-	p := define(func(g *stages.Graph) stages.Stream[elem] {
-		if seed%2 == 1 {
-			g.Hook(around(&inside))
-		}
-		s := stages.Source(g, "source", elems(n), stages.Epochs(epochs))
-		for i, l := range chain {
-			s = l.add(s, fmt.Sprintf("%d %s", i, l.kind))
-		}
-		return s
-	})
+	p := define(func(g *stages.Graph) stages.Stream[elem] { return c.add(g, &inside) })
 	run, err := supervisor.Deploy(t.Context(), sup, p, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -124,13 +156,24 @@ func checkChain(t *testing.T, sup *supervisor.Supervisor, seed uint64) {
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
-		if len(got) > 0 && v.Epoch < got[len(got)-1].Epoch {
-			t.Fatalf("an item of epoch %d behind one of %d", v.Epoch, got[len(got)-1].Epoch)
-		}
 		got = append(got, v)
 	}
-	s := run.Stats()
-	if !ordered {
+	if in := inside.Load(); in != 0 {
+		t.Errorf("%d items were entered more often than left", in)
+	}
+	c.check(t, got, run.Stats())
+}
+
+// check compares with the reference.
+func (c *chain) check(t *testing.T, got []elem, s supervisor.Stats) {
+	t.Helper()
+	for i := 1; i < len(got); i++ {
+		if got[i].Epoch < got[i-1].Epoch {
+			t.Fatalf("an item of epoch %d behind one of %d", got[i].Epoch, got[i-1].Epoch)
+		}
+	}
+	want, wantFailed := reference(c.links, c.n, c.epochs)
+	if !c.ordered {
 		byValue := func(a, b elem) int { return (a.Epoch-b.Epoch)*1_000_000_000 + a.Value - b.Value }
 		slices.SortFunc(got, byValue)
 		slices.SortFunc(want, byValue)
@@ -142,10 +185,7 @@ func checkChain(t *testing.T, sup *supervisor.Supervisor, seed uint64) {
 	for _, st := range s.Stages {
 		failed += st.Failed
 	}
-	if in := inside.Load(); in != 0 {
-		t.Errorf("%d items were entered more often than left", in)
-	}
-	if s.InFlight != 0 || s.Yielded != int64(n*epochs) || failed != int64(wantFailed) {
+	if s.InFlight != 0 || s.Yielded != int64(c.n*c.epochs) || failed != int64(wantFailed) {
 		t.Errorf("%d failed in the stages, want %d: %+v", failed, wantFailed, s)
 	}
 }

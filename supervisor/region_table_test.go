@@ -13,6 +13,7 @@ import (
 	"github.com/weirflow/weir/stages"
 	"github.com/weirflow/weir/stages/deadletter"
 	"github.com/weirflow/weir/supervisor"
+	"github.com/weirflow/weir/supervisor/supervisortest"
 )
 
 // elsewheres are where the region of a shape may be besides this process.
@@ -21,6 +22,21 @@ func elsewheres() map[string]supervisor.Placement {
 		"child": regionAt("first", "last", supervisor.Subprocess{}),
 		"pool":  regionAt("first", "last", supervisor.Pool{Size: 2, Of: supervisor.Subprocess{}}),
 	}
+}
+
+// anywhere adds to elsewheres where any graph may be.
+func anywhere(t *testing.T, s shape) map[string]supervisor.Placement {
+	t.Helper()
+	all := map[string]supervisor.Placement{}
+	for name, at := range elsewheres() {
+		all["its region in a "+name] = at
+	}
+	for _, at := range supervisortest.Placements(t, children, shapes.With(s)) {
+		if _, here := at.(supervisor.InProcess); !here {
+			all[kindOf(at)] = at
+		}
+	}
+	return all
 }
 
 func regionAt(from, to string, on supervisor.Placement) supervisor.Placement {
@@ -44,7 +60,7 @@ func runShape(t *testing.T, s shape, at supervisor.Placement, cfg supervisor.Con
 	if cfg.OnEvent == nil {
 		cfg.OnEvent = func(supervisor.Event) {} // what children print is not for everybody
 	}
-	if regions, ok := at.(supervisor.Regions); ok && s.Of == "map" {
+	if regions, ok := at.(supervisor.Regions); ok && s.Of == "map" && regions[0].To == "last" {
 		at = regionAt("first", "first", regions[0].On)
 	}
 	run, err := supervisor.Deploy(t.Context(), children.With(cfg), shapes.With(s), at)
@@ -175,8 +191,8 @@ func wantSameCounts(t *testing.T, here, there supervisor.Stats) {
 	}
 }
 
-// What comes of a keyed region is the same wherever it is: outputs, names, failures, letters and counts.
-func TestAKeyedRegionIsTheSameElsewhere(t *testing.T) {
+// What comes of a graph with a keyed region is the same wherever it is: outputs, names, failures, letters and counts.
+func TestAKeyedRegionIsTheSameEverywhere(t *testing.T) {
 	cases := map[string]shape{
 		"batches of epochs":   {Of: "batches", N: 45, Epochs: 4},
 		"no items":            {Of: "maps", N: -1},
@@ -190,6 +206,7 @@ func TestAKeyedRegionIsTheSameElsewhere(t *testing.T) {
 		"letters of one":      {Of: "map", Fault: "error", Policy: "letters", Budget: 1000},
 		"letters of panics":   {Of: "map", Fault: "panic", Every: 100, Policy: "letters", Budget: 1000},
 		"siblings fail":       {Of: "failing siblings", Fault: "error", Every: 4, Policy: "skip", Budget: 1000},
+		"a sibling fails it":  {Of: "failing siblings", Fault: "error", Every: 4},
 		"letters of siblings": {Of: "failing siblings", Fault: "error", Every: 4, Policy: "letters", Budget: 1000},
 		"an error fails":      {Of: "maps", Fault: "error"},
 		"fatal":               {Of: "maps", Fault: "fatal", Policy: "skip", Budget: 1000},
@@ -222,9 +239,11 @@ func TestAKeyedRegionIsTheSameElsewhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			here := runShape(t, s, supervisor.InProcess{}, supervisor.Config{})
-			for at, elsewhere := range elsewheres() {
+			been.at("in process")
+			for at, elsewhere := range anywhere(t, s) {
 				t.Run(at, func(t *testing.T) {
 					wantSame(t, s, here, runShape(t, s, elsewhere, supervisor.Config{}))
+					been.at(kindOf(elsewhere))
 				})
 			}
 		})

@@ -15,14 +15,25 @@ var children *supervisor.Supervisor
 
 func TestMain(m *testing.M) {
 	misbehave()
+	beNode(batched)
 	children = supervisor.Main(slices.Concat(
 		[]stages.Blueprint{doubles, shapes, clumsies},
-		[]stages.Blueprint{batched, split, wild, streams, unending, passes},
-		[]stages.Blueprint{printers, accounts, situations},
+		[]stages.Blueprint{batched, wild, streams, unending, passes},
+		[]stages.Blueprint{parted},
+		[]stages.Blueprint{printers, quarries},
+		[]stages.Blueprint{lethals},
+		[]stages.Blueprint{accounts, situations},
 		bulkPipelines(),
 		benchPipelines(),
+		laws,
 	)...)
-	os.Exit(m.Run())
+	if does := os.Getenv("WEIR_TEST_PARENT"); does != "" {
+		os.Exit(beParent(does))
+	}
+	if os.Getenv("GORACE") == "" {
+		os.Setenv("GORACE", "atexit_sleep_ms=0") // of children, which are to end at once
+	}
+	os.Exit(been.count(m.Run()))
 }
 
 type span struct{ N, Workers int }

@@ -24,6 +24,7 @@ import (
 	"github.com/weirflow/weir/internal/link/join"
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
+	"github.com/weirflow/weir/stages"
 	"github.com/weirflow/weir/supervisor"
 )
 
@@ -33,6 +34,9 @@ type target struct {
 	token join.Token
 	other join.Token // of another node
 	open  wire.Open  // a good one
+
+	configs map[string][]byte // by pipeline
+	prints  map[string][32]byte
 }
 
 func (a *target) dial() (net.Conn, error) { return net.DialTimeout("tcp", a.addr, 5*time.Second) }
@@ -86,6 +90,31 @@ func unproved(credentials func(*target) credentials.TransportCredentials) func(*
 func cutOff(messages ...wire.Message) func(*target) error {
 	return func(a *target) error {
 		s, conn, err := a.session(a.good(), func(*wire.Open) {})
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		for _, m := range messages {
+			s.Send(m)
+		}
+		for {
+			if _, err := s.Recv(); err != nil {
+				return nil
+			}
+		}
+	}
+}
+
+// cutOffStream is cutOff in a session with the whole graph, or with a part that is fed.
+func cutOffStream(fed bool, messages ...wire.Message) func(*target) error {
+	return func(a *target) error {
+		s, conn, err := a.session(a.good(), func(o *wire.Open) {
+			o.Pipeline, o.From, o.To, o.Mode = "doubles", "", "", wire.Stream
+			if fed {
+				o.Pipeline, o.From, o.To = "batched", "batch", "batch"
+			}
+			o.Config, o.Fingerprint = a.configs[o.Pipeline], a.prints[o.Pipeline]
+		})
 		if err != nil {
 			return err
 		}
@@ -241,6 +270,18 @@ func attacks() map[string]func(*target) error {
 		"tasks behind the end":       cutOff(&wire.End{}, &wire.Task{Items: []wire.Item{item(1)}}),
 		"a message of streams":       cutOff(&wire.Limit{Frames: 1, Bytes: 1}),
 
+		"tasks for a source":           cutOffStream(false, &wire.Task{Items: []wire.Item{item(1)}}),
+		"an end for a source":          cutOffStream(false, &wire.End{}),
+		"a task twice in a stream":     cutOffStream(true, &wire.Task{Items: []wire.Item{item(1), item(1)}}),
+		"a task that is long over":     cutOffStream(true, &wire.Task{Items: []wire.Item{item(5)}}, &wire.Task{Items: []wire.Item{item(4)}}),
+		"a huge id in a stream":        cutOffStream(true, &wire.Task{Items: []wire.Item{item(math.MaxUint64)}}),
+		"an epoch that ends nowhere":   cutOffStream(true, &wire.Task{Items: []wire.Item{item(1)}, Ends: []wire.EpochEnd{{Epoch: 0, After: 2}}}),
+		"epochs that end backwards":    cutOffStream(true, &wire.Task{Items: []wire.Item{item(1), item(2)}, Ends: []wire.EpochEnd{{Epoch: 0, After: 2}, {Epoch: 1, After: 1}}}),
+		"one alone in a stream":        cutOffStream(true, &wire.Task{Isolated: true, Items: []wire.Item{item(1)}}),
+		"a source unknown to a stream": cutOffStream(true, &wire.Task{Items: []wire.Item{{ID: 1, Identity: wire.Identity{Source: 999}}}}),
+		"a feed behind its end":        cutOffStream(true, &wire.End{}, &wire.Task{Items: []wire.Item{item(1)}}),
+		"two ends of a feed":           cutOffStream(true, &wire.End{}, &wire.End{}),
+
 		"an end at once":       raw(func(a *target) [][]byte { return [][]byte{framed(&wire.End{})} }),
 		"results by a program": raw(func(a *target) [][]byte { return [][]byte{first(a), framed(&wire.Result{})} }),
 		"a second greeting":    raw(func(a *target) [][]byte { return [][]byte{first(a), first(a)} }),
@@ -259,13 +300,49 @@ func attacks() map[string]func(*target) error {
 	}
 }
 
+// A goodRun is looped over all the time.
+type goodRun struct {
+	items atomic.Int64
+	over  chan struct{}
+	stop  func()
+}
+
+func begin(t *testing.T, p stages.Pipeline[int], at supervisor.Placement) *goodRun {
+	t.Helper()
+	run, err := supervisor.Deploy(t.Context(), supervisor.New(supervisor.Config{}), p, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &goodRun{over: make(chan struct{})}
+	g.stop = func() {
+		run.Stop()
+		<-g.over
+	}
+	go func() {
+		defer close(g.over)
+		for v, err := range run.Items(t.Context()) {
+			if err != nil {
+				if !errors.Is(err, supervisor.ErrStopped) {
+					t.Error(err)
+				}
+				return
+			}
+			if n := g.items.Add(1); int64(v) != n-1 {
+				t.Errorf("item %d is %d", n-1, v)
+				return
+			}
+		}
+	}()
+	return g
+}
+
 func TestANodeServesItsProgramsWhateverOthersDo(t *testing.T) {
 	dir := t.TempDir()
 	token, err := supervisor.NewJoinToken(filepath.Join(dir, "token"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &target{addr: strings.TrimPrefix(serveNode(t, supervisor.NodeConfig{Join: token}, doubles), "tcp://")}
+	a := &target{addr: strings.TrimPrefix(serveNode(t, supervisor.NodeConfig{Join: token}, doubles, batched), "tcp://")}
 	if a.token, err = join.Read(filepath.Join(dir, "token")); err != nil {
 		t.Fatal(err)
 	}
@@ -277,49 +354,41 @@ func TestANodeServesItsProgramsWhateverOthersDo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	fed := batched.With(span{100, 1})
+	feed, err := fed.EncodeConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.configs = map[string][]byte{"doubles": config, "batched": feed}
+	a.prints = map[string][32]byte{"doubles": plan.Fingerprint(p.Plan()), "batched": plan.Fingerprint(fed.Plan())}
 	a.open = wire.Open{
 		Versions: []uint32{wire.Version}, Run: "attack", Pipeline: "doubles", From: "double", To: "halve", Config: config,
 		Fingerprint: plan.Fingerprint(p.Plan()), Mode: wire.Keyed, Window: 100, Grace: time.Hour,
 	}
 
-	// The good one works all the time.
-	run, err := supervisor.Deploy(t.Context(), supervisor.New(supervisor.Config{}), p, supervisor.Regions{{From: "double", To: "halve", On: supervisor.Remote{Addr: "tcp://" + a.addr, Join: token}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var items atomic.Int64
-	looping := make(chan struct{})
-	go func() {
-		defer close(looping)
-		for v, err := range run.Items(t.Context()) {
-			if err != nil {
-				if !errors.Is(err, supervisor.ErrStopped) {
-					t.Error(err)
-				}
-				return
-			}
-			if n := items.Add(1); int64(v) != n-1 {
-				t.Errorf("item %d is %d", n-1, v)
-				return
-			}
-		}
-	}()
+	// The good ones work all the time.
+	at := supervisor.Remote{Addr: "tcp://" + a.addr, Join: token}
+	keyed := begin(t, p, supervisor.Regions{{From: "double", To: "halve", On: at}})
+	stream := begin(t, p, at)
 	for name, attack := range attacks() {
 		t.Run(name, func(t *testing.T) {
-			before, began := items.Load(), time.Now()
+			began := time.Now()
+			before := []int64{keyed.items.Load(), stream.items.Load()}
 			if err := attack(a); err != nil {
 				t.Error(err)
 			}
 			if d := time.Since(began); d > 7*time.Second {
 				t.Errorf("it took %v", d)
 			}
-			for items.Load() == before {
-				select {
-				case <-looping:
-					t.Fatal("the good program's run is over")
-				case <-t.Context().Done():
-					return
-				default:
+			for i, good := range []*goodRun{keyed, stream} {
+				for good.items.Load() == before[i] {
+					select {
+					case <-good.over:
+						t.Fatal("a good program's run is over")
+					case <-t.Context().Done():
+						return
+					default:
+					}
 				}
 			}
 		})
@@ -361,10 +430,10 @@ func TestANodeServesItsProgramsWhateverOthersDo(t *testing.T) {
 			}
 			defer conn.Close()
 		}
-		if full != 100-63 {
+		if full != 100-62 {
 			t.Errorf("%d were refused", full)
 		}
 	})
-	run.Stop()
-	<-looping
+	keyed.stop()
+	stream.stop()
 }

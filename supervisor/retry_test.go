@@ -115,6 +115,16 @@ func TestWorkersThatDieTogetherDieOnce(t *testing.T) {
 	})
 }
 
+var faultyTails = law("faulty tails", func(g *stages.Graph, fails int) stages.Stream[int] {
+	f := func(ctx context.Context, v int) (int, error) {
+		if v >= 1000-fails {
+			return 0, errTemporary
+		}
+		return v, nil
+	}
+	return stages.Map(stages.Map(stages.Source(g, "ints", ints(1000)), "a", f, stages.OnError(stages.Skip(1000))), "b", f)
+})
+
 func TestARunHasABudgetOfItsOwn(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -129,21 +139,16 @@ func TestARunHasABudgetOfItsOwn(t *testing.T) {
 		{"in probation", supervisor.Config{MaxFailedFraction: 0.01, Probation: 1000}, 11, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := play(t, define(func(g *stages.Graph) stages.Stream[int] {
-				f := func(ctx context.Context, v int) (int, error) {
-					if v >= 1000-c.fails {
-						return 0, errTemporary
-					}
-					return v, nil
+			t.Parallel()
+			everyRun(t, faultyTails, c.fails, c.cfg, func(t *testing.T, run *supervisor.Run[int]) {
+				r := playRun(t, run)
+				if (r.err == nil) != c.ok || r.err != nil && !errors.Is(r.err, stages.ErrBudget) {
+					t.Error(r.err)
 				}
-				return stages.Map(stages.Map(stages.Source(g, "ints", ints(1000)), "a", f, stages.OnError(stages.Skip(1000))), "b", f)
-			}), c.cfg)
-			if (r.err == nil) != c.ok || r.err != nil && !errors.Is(r.err, stages.ErrBudget) {
-				t.Error(r.err)
-			}
-			if c.ok && r.stats.Failed != int64(c.fails) {
-				t.Error(r.stats.Failed)
-			}
+				if c.ok && r.stats.Failed != int64(c.fails) {
+					t.Error(r.stats.Failed)
+				}
+			})
 		})
 	}
 }

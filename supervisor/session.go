@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirflow/weir/actors"
 	"github.com/weirflow/weir/internal/link"
+	"github.com/weirflow/weir/internal/link/arena"
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
 )
@@ -31,8 +32,9 @@ type session struct {
 	last  bool          // guarded by mu: it was told that nothing comes any more
 
 	shared   *shared
-	expected int  // blocks that have come and were not unpacked; guarded by mu
-	gone     bool // nothing more comes; guarded by mu
+	box      *arena.Box // nil: there is none
+	expected int        // blocks that have come and were not unpacked; guarded by mu
+	gone     bool       // nothing more comes; guarded by mu
 }
 
 // Pack implements actors.Session.
@@ -149,10 +151,13 @@ type body interface {
 // live is the session's life: it returns when nothing of it is left.
 func (s *session) live() {
 	defer s.letGo()
+	if s.box != nil {
+		defer s.box.Close()
+	}
 	b, conn, err := s.start()
 	if err != nil {
 		err, final := s.nodes.unanswered(s.region, err)
-		s.lost(err, false, final)
+		s.lost(err, nil, false, final)
 		return
 	}
 	defer b.close()
@@ -161,7 +166,7 @@ func (s *session) live() {
 	if err != nil {
 		exit := b.end(0)
 		err, final := s.nodes.unanswered(s.region, errors.Join(err, exit))
-		s.lost(err, false, final)
+		s.lost(err, nil, false, final)
 		return
 	}
 	s.mu.Lock()
@@ -201,7 +206,12 @@ func (s *session) live() {
 	if exit != nil {
 		err = exit
 	}
-	s.fail(err, blames)
+	var at []plan.Executing
+	if blames {
+		at = s.executing()
+		err = during(s.nodes.run.graph, at, err)
+	}
+	s.fail(err, at, blames)
 }
 
 // open begins the session with the process.
@@ -234,16 +244,16 @@ func (s *session) part(l *link.Session) {
 }
 
 // fail tells that the session is over, and why.
-func (s *session) fail(err error, blames bool) { s.lost(err, blames, false) }
+func (s *session) fail(err error, at []plan.Executing, blames bool) { s.lost(err, at, blames, false) }
 
 // lost is fail; final says that there is no point in another session.
-func (s *session) lost(err error, blames, final bool) {
+func (s *session) lost(err error, at []plan.Executing, blames, final bool) {
 	if s.ctx.Err() != nil {
 		return
 	}
 	err, refused := linkError(s.refusal(err))
 	final = final || refused
-	s.told(&actors.Lost{Err: &NodeError{Region: s.nodes.run.graph.RegionName(s.region), Copy: s.copy, Addr: s.addr, Err: err}, Final: final, Blames: blames})
+	s.told(&actors.Lost{Err: &NodeError{Region: s.nodes.run.graph.RegionName(s.region), Copy: s.copy, Addr: s.addr, Err: err}, Final: final, Blames: blames, Executing: at})
 }
 
 // refusal adds to an error of a node that has built another graph in what they differ.

@@ -35,6 +35,8 @@ type core struct {
 	lookup func(ctx context.Context, name string) ([]string, error)
 	dial   func(ctx context.Context, network, addr string) (net.Conn, error)
 
+	headroom headroom // taken by the first run that has regions
+
 	mu     sync.Mutex
 	system *actors.System // guarded by mu; made by the first Deploy
 	runs   []*run         // guarded by mu
@@ -116,7 +118,8 @@ type Config struct {
 
 	// MaxDeaths is how many processes may die of an item before it has failed: one that was worked on in a child, or on a
 	// node, when that died. 0 means 3. Where it is not known what a process was at, all items count that were with it; each
-	// of them is then tried alone.
+	// of them is then tried alone. In a region with a source or an aggregate it is known of children on Linux; elsewhere no
+	// item fails for that.
 	MaxDeaths int
 	// Restart says how often processes of a region may be replaced, and after which pauses. Together is not used. Max is also
 	// how many may die in a row without an item finished in between, if it is more than ten.

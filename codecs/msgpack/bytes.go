@@ -17,7 +17,8 @@ func (stringForm) encode(e *encoder, v reflect.Value) error {
 	if uint64(len(s)) > math.MaxUint32 {
 		return errTooLong
 	}
-	return e.wire.EncodeString(s)
+	e.text(s)
+	return nil
 }
 
 func (stringForm) decode(d *decoder, v reflect.Value) error {

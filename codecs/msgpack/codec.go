@@ -65,13 +65,13 @@ func (c *Codec) append(dst []byte, v reflect.Value) ([]byte, error) {
 	if v.IsValid() {
 		t = v.Type()
 	}
-	p, err := c.plan(t)
-	if err != nil {
-		return dst, err
-	}
 	e, ok := c.encoders.Get().(*encoder)
 	if !ok {
 		e = newEncoder()
+	}
+	p, err := c.again(&e.last, t)
+	if err != nil {
+		return dst, err
 	}
 	out, err := e.run(p, dst, v)
 	c.encoders.Put(e)
@@ -88,23 +88,40 @@ func (c *Codec) Decode(src []byte, into any) error {
 		return fmt.Errorf("msgpack: decode into %T: not a pointer to a value", into)
 	}
 	v = v.Elem()
-	p, err := c.plan(v.Type())
-	if err != nil {
-		return err
-	}
-	if err := validate(src, p.limit()); err != nil {
-		return fmt.Errorf("decode %s: %w", v.Type(), err)
-	}
 	d, ok := c.decoders.Get().(*decoder)
 	if !ok {
 		d = newDecoder()
 	}
-	err = d.run(p, src, v)
+	p, err := c.again(&d.last, v.Type())
+	if err != nil {
+		return err
+	}
+	if err = validate(src, p.limit()); err == nil {
+		err = d.run(p, src, v)
+	}
 	c.decoders.Put(d)
 	if err != nil {
 		return fmt.Errorf("decode %s: %w", v.Type(), err)
 	}
 	return nil
+}
+
+// A lastPlan is that of the type which an encoder or decoder met last, which is mostly the next one, too.
+type lastPlan struct {
+	of   reflect.Type
+	plan *plan
+}
+
+// again is plan, remembered in last.
+func (c *Codec) again(last *lastPlan, t reflect.Type) (*plan, error) {
+	if last.of == t && t != nil {
+		return last.plan, nil
+	}
+	p, err := c.plan(t)
+	if err == nil {
+		*last = lastPlan{t, p}
+	}
+	return p, err
 }
 
 func (c *Codec) plan(t reflect.Type) (*plan, error) {

@@ -16,6 +16,7 @@ type decoder struct {
 	wire *wire.Decoder // reads from the decoder itself
 	src  []byte
 	pos  int
+	last lastPlan
 	budget
 
 	zone   *time.Location // the last that was made, since one message seldom has two
@@ -129,7 +130,7 @@ func (d *decoder) bin() ([]byte, error) {
 
 // body reads a string or bin of any length without copying it.
 func (d *decoder) body() ([]byte, error) {
-	n, err := d.wire.DecodeBytesLen()
+	n, err := d.bodyLen()
 	if err != nil {
 		return nil, err
 	}

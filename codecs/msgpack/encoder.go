@@ -9,12 +9,13 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// An encoder writes one value. The library below writes the heads and the numbers into it; which of them, for which
+// An encoder writes one value. The library below writes the rare heads into it; which of them, for which
 // Go value, is decided here. Owned by one Append at a time.
 type encoder struct {
 	wire  *wire.Encoder // writes to the encoder itself
 	out   []byte
 	depth int // containers that are open
+	last  lastPlan
 	budget
 }
 
@@ -94,9 +95,7 @@ func (e *encoder) bin(b []byte) error {
 	if uint64(len(b)) > math.MaxUint32 {
 		return errTooLong
 	}
-	if err := e.wire.EncodeBytesLen(len(b)); err != nil {
-		return err
-	}
+	e.binHead(len(b))
 	e.out = append(e.out, b...)
 	return nil
 }

@@ -96,3 +96,58 @@ func (d *decoder) after(n int) ([]byte, error) {
 	d.pos += 1 + n
 	return d.src[d.pos-n : d.pos], nil
 }
+
+// binHead writes the head of a bin of n bytes, which are not too many for one.
+func (e *encoder) binHead(n int) {
+	switch {
+	case n <= math.MaxUint8:
+		e.out = append(e.out, msgpcode.Bin8, byte(n))
+	case n <= math.MaxUint16:
+		e.out = binary.BigEndian.AppendUint16(append(e.out, msgpcode.Bin16), uint16(n))
+	default:
+		e.out = binary.BigEndian.AppendUint32(append(e.out, msgpcode.Bin32), uint32(n))
+	}
+}
+
+// text writes a string that is not too long for one.
+func (e *encoder) text(s string) {
+	switch n := len(s); {
+	case n < 32:
+		e.out = append(e.out, msgpcode.FixedStrLow|byte(n))
+	case n <= math.MaxUint8:
+		e.out = append(e.out, msgpcode.Str8, byte(n))
+	case n <= math.MaxUint16:
+		e.out = binary.BigEndian.AppendUint16(append(e.out, msgpcode.Str16), uint16(n))
+	default:
+		e.out = binary.BigEndian.AppendUint32(append(e.out, msgpcode.Str32), uint32(n))
+	}
+	e.out = append(e.out, s...)
+}
+
+// bodyLen reads the head of a string or bin, which is next.
+func (d *decoder) bodyLen() (int, error) {
+	c := d.peek()
+	size := 4
+	switch c {
+	case msgpcode.Str8, msgpcode.Bin8:
+		size = 1
+	case msgpcode.Str16, msgpcode.Bin16:
+		size = 2
+	case msgpcode.Str32, msgpcode.Bin32:
+	default:
+		if msgpcode.IsFixedString(c) {
+			d.pos++
+			return int(c & msgpcode.FixedStrMask), nil
+		}
+		return 0, d.mismatch("a string or bytes")
+	}
+	b, err := d.after(size)
+	if err != nil {
+		return 0, err
+	}
+	n := uint32(0)
+	for _, x := range b {
+		n = n<<8 | uint32(x)
+	}
+	return int(n), nil
+}

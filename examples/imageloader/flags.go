@@ -20,17 +20,19 @@ const (
 
 // options are the command line.
 type options struct {
-	cfg  Config
-	at   supervisor.Placement
-	json bool
+	cfg   Config
+	at    supervisor.Placement
+	serve supervisor.Placement // nil: it is no node
+	json  bool
 }
 
-// flags declares the command line; its values land in opts, except for where to run.
-func flags(opts *options, placement *string) *flag.FlagSet {
+// flags declares the command line; its values land in opts, except for where to run and what to serve.
+func flags(opts *options, placement, serve *string) *flag.FlagSet {
 	fs := flag.NewFlagSet("imageloader", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // its errors come with the whole usage
 	fs.StringVar(&opts.cfg.Dir, "dir", "", "`folder` of images (default: the images of the Go installation)")
 	fs.StringVar(placement, "placement", "inprocess", "where the stages run: inprocess, subprocess, load=4*subprocess, a `file`.yaml, ...")
+	fs.StringVar(serve, "serve", "", "be a node at this `placement`, tcp://HOST:PORT?join=FILE, and load nothing")
 	fs.IntVar(&opts.cfg.Workers, "workers", 4, "images that are decoded at once")
 	fs.IntVar(&opts.cfg.Batch, "batch", 32, "images per batch")
 	fs.IntVar(&opts.cfg.Epochs, "epochs", 1, "passes over the folder")
@@ -43,7 +45,7 @@ func flags(opts *options, placement *string) *flag.FlagSet {
 func usage() string {
 	var b strings.Builder
 	b.WriteString("Usage: imageloader [flags]\n\nMean and deviation of the colours of a folder of images.\n\n")
-	fs := flags(new(options), new(string))
+	fs := flags(new(options), new(string), new(string))
 	fs.SetOutput(&b)
 	fs.PrintDefaults()
 	return b.String()
@@ -51,8 +53,8 @@ func usage() string {
 
 // parse reads the command line. Every error is one line; flag.ErrHelp asks for the usage. Without -dir the folder is "".
 func parse(args []string) (opts options, err error) {
-	var placement string
-	fs := flags(&opts, &placement)
+	var placement, serve string
+	fs := flags(&opts, &placement, &serve)
 	if err := fs.Parse(args); err != nil {
 		return opts, err
 	}
@@ -61,6 +63,11 @@ func parse(args []string) (opts options, err error) {
 	}
 	if opts.at, err = supervisor.ParsePlacement(placement); err != nil {
 		return opts, err
+	}
+	if serve != "" {
+		if opts.serve, err = supervisor.ParsePlacement(serve); err != nil {
+			return opts, err
+		}
 	}
 	given := map[string]bool{}
 	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })

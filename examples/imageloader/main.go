@@ -19,6 +19,7 @@
 //	-dir folder      the images; without it, those in src/image of the Go installation (GOROOT, or what go env says)
 //	-placement p     where the stages run: inprocess; subprocess, in a child of this program; load=4*subprocess, the decoding in
 //	                 four of them; a file, .yaml or .json; and whatever else supervisor.ParsePlacement reads
+//	-serve p         be a node: p is the placement that others give, tcp://host:port?join=file (made by examples/remotenode)
 //	-workers n       how many images are decoded at once (4)
 //	-batch n         images per batch (32); an epoch's last batch may be smaller
 //	-epochs n        passes over the folder (1)
@@ -74,7 +75,12 @@ func command(ctx, drain context.Context, sup *supervisor.Supervisor, args []stri
 		fmt.Fprintln(stderr, "imageloader:", printable(err.Error()))
 		return 2
 	}
-	if err := load(ctx, drain, sup, opts, stdout, stderr); err != nil {
+	if opts.serve != nil {
+		err = serve(drain, opts.serve)
+	} else {
+		err = load(ctx, drain, sup, opts, stdout, stderr)
+	}
+	if err != nil {
 		fmt.Fprintln(stderr, "imageloader:", printable(err.Error()))
 		return 1
 	}

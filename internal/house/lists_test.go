@@ -42,6 +42,7 @@ func lists() house.Lists {
 			"stages/stagetest/perform.go":       "a kind under test may never return, and must be told from one that does",
 			"stages/stagetest/conform.go":       "two workers of one stage are at work at once, so that the race detector sees what they share",
 			"stages/stagetest/thread.go":        "a function under test may end its goroutine, which must not be the test's",
+			"supervisor/supervisortest/node.go": "the node that a test deploys to serves until the test ends",
 			"internal/link/send.go":             "gRPC's streams block, and have one writer each",
 			"internal/link/conn.go":             "a session of a coordinator is watched by its connection",
 			"internal/link/serve.go":            "gRPC's server blocks, and a handler may block in a stream that must end",

@@ -10,13 +10,16 @@ type Deal struct {
 }
 
 // Parts appends to ids, one per branch, the identities of the n parts that the batch under parent was split into; part
-// i, ".i" in the path, goes down branch branches[i]. to says where each element went, and is kept.
+// i, ".i" in the path, goes down branch branches[i], or nowhere if that is None, but not all of them. to says where each element went, and is kept.
 func (d *Deal) Parts(t *Tally, ids []*IDs, parent Run, fork int, branches, to []int) {
 	d.batch, d.To, d.fork = parent, to, fork
-	f := NewFamily(t, parent, int64(len(branches)))
+	f := NewFamily(t, parent, 0)
 	f.special = &special{deal: d}
 	for i, b := range branches {
-		ids[b].Members(f, i, 1)
+		if b != None {
+			f.Grow(1)
+			ids[b].Members(f, i, 1)
+		}
 	}
 }
 

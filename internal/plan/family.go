@@ -49,6 +49,8 @@ type End struct {
 	Source, Epoch  int
 	Index, N, Step int64
 	Fate           Fate
+	// Of is what several items have become together, if that is what has ended: N is 0, and the items follow.
+	Of *Family
 }
 
 // Watch has the tally note which items of the sources end, for TakeEnds.
@@ -129,7 +131,7 @@ func (t *Tally) settle(r *Run, i int, n int64, f Fate) {
 	case fam == nil:
 		t.count(f, n)
 		if t.watched {
-			t.ends = append(t.ends, End{int(r.src), int(r.epoch), int64(r.index) + int64(i*r.step()), n, int64(r.step()), f})
+			t.ends = append(t.ends, End{int(r.src), int(r.epoch), int64(r.index) + int64(i*r.step()), n, int64(r.step()), f, nil})
 		}
 	case fam.split() != nil:
 		t.settleMembers(fam, r.from(i, int(n)), f)
@@ -142,6 +144,9 @@ func (t *Tally) settle(r *Run, i int, n int64, f Fate) {
 func (t *Tally) settleAll(fam *Family, n int64, f Fate) {
 	fam.fate.Or(uint32(f))
 	if fam.alive.Add(-n) == 0 {
+		if t.watched && fam.merges() {
+			t.ends = append(t.ends, End{Of: fam})
+		}
 		t.Settle(&fam.parents, 0, fam.parents.n, Fate(fam.fate.Load()))
 		fam.parents, fam.one[0] = IDs{}, Run{} // those that live on in its slab must not hold its ancestors'
 	}
@@ -156,6 +161,11 @@ type Family struct {
 	one     [1]Run   // memory for a single run of parents
 	made    uint32   // members, if several items have become them together
 	special *special // nil: its members share their fate, and are called after their parents
+}
+
+// merges reports whether its members are what items have become together.
+func (f *Family) merges() bool {
+	return f.split() == nil && (f.parents.n != 1 || f.special != nil && f.special.name != nil)
 }
 
 // special is what only some families are.
@@ -235,7 +245,8 @@ func (s *IDs) Merged(t *Tally, parents *IDs, at Run, n int) {
 	}
 	switch len(parents.runs) {
 	case 0:
-		f.special.path = at.id(0).Path // now: the item may be gone before they are
+		id := at.id(0) // now: the item may be gone before they are
+		f.special.path, first.index = id.Path, uint64(id.Index)
 	case 1:
 		f.one[0] = parents.runs[0]
 		f.parents = IDs{f.one[:], parents.n}

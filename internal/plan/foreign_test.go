@@ -154,7 +154,7 @@ func TestForeignItemsStandWhereTheirParentsStood(t *testing.T) {
 	source.Source(0, 0, 0, 4)
 	round := &plan.OpenRound{Fork: fork}
 	f, n := plan.NewSplit(source.From(0), 4, round, 0, 1)
-	branch.Split(f, 0, n)
+	branch.Split(f, 0, n, 0)
 	round.Close(5)
 	var want []uint64
 	for i := range n {

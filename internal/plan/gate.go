@@ -53,6 +53,10 @@ type Gate struct {
 	wake    chan struct{}
 	poke    func()
 
+	// Aside is called with what waits for room, and calls it: for every item. nil: it is called as it is, when there may be no room.
+	// It is set before the worker begins.
+	Aside func(wait func())
+
 	mu    sync.Mutex
 	marks []Mark // guarded by mu
 }
@@ -90,6 +94,19 @@ func (g *Gate) notify() bool {
 
 // Room blocks until position t may be filled and returns the limit. It returns 0 when it never will be.
 func (g *Gate) Room(t uint64) uint64 {
+	if g.Aside != nil {
+		return g.roomAside(t)
+	}
+	return g.room(t)
+}
+
+// roomAside is a function of its own because what it captures is on the heap.
+func (g *Gate) roomAside(t uint64) (limit uint64) {
+	g.Aside(func() { limit = min(g.room(t), t+1) })
+	return limit
+}
+
+func (g *Gate) room(t uint64) uint64 {
 	return g.await(func() uint64 {
 		if l := g.limit.Load(); l > t {
 			return l

@@ -21,8 +21,8 @@ type Graph struct {
 
 	// Rename returns the name of an item of the sources, where the graph is a part of another one. nil: it keeps its own.
 	Rename func(ID) ID
-	// Tried returns how often an item has been tried before, by processes that are gone. nil: never.
-	Tried func(ID) int
+	// Tried returns how often a stage has tried an item before, in processes that are gone. nil: never.
+	Tried func(stage int, id ID) int
 
 	HookCount int // all hooks, those around items among them
 

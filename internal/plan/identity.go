@@ -17,7 +17,7 @@ type ID struct {
 // A Run is a stretch of n identities at equal distances: of a source (the index rises), or of one family (kids: the
 // position among the family's members rises). A run of one item is the dense form, so there is no second representation.
 type Run struct {
-	index  uint64
+	index  uint64  // of what has parted and may have gone several ways: the branch, for its split knows the rest
 	fam    *Family // nil for an item that is all that came of one source item
 	sub, n uint32
 	epoch  uint32

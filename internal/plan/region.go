@@ -24,15 +24,10 @@ type Region struct {
 	Ordered bool
 	// Why it is not Keyed, for people.
 	Why string
-	// Parts says that an item of a source may be in several outputs that do not leave together: something makes several of
-	// it, and an aggregate follows.
+	// Parts says that an item of a source may become several things: several outputs, or what a sink in the region gets.
 	Parts bool
 	// Holds says that something in it holds items back.
 	Holds bool
-	// Several says that something in it makes several of one item.
-	Several bool
-	// Turns says that what comes of different items on different ways may be in an order that is promised.
-	Turns bool
 	// Epochs says that the epochs that come out are those of its sources.
 	Epochs bool
 	// Cannot says why the region cannot be elsewhere at all; "" if it can.
@@ -172,14 +167,12 @@ func (g *Graph) classify(r *Region) {
 	r.Epochs = true
 	for _, i := range r.Stages {
 		s := g.Stages[i]
-		r.Several = r.Several || s.makesSeveral()
+		r.Parts = r.Parts || s.makesSeveral() || s.Outs == 0 || s.Holds && s.MaxOutputs != 1
 		r.Holds = r.Holds || s.Holds
-		r.Turns = r.Turns || s.Mix != nil && len(s.In) > 1 && s.Mix.How != Arrival
 		r.Epochs = r.Epochs && (s.Mix == nil || s.Mix.EpochItems == 0)
 	}
-	r.Turns = r.Turns || r.Holds
 	if !r.Keyed {
-		g.classifyParts(r)
+		g.refuse(r)
 	}
 }
 
@@ -188,48 +181,27 @@ func (s *Stage) makesSeveral() bool {
 	return s.Feed == nil && s.Mix == nil && !s.Holds && (s.MaxOutputs != 1 && s.Outs == 1 || s.Fork != nil && s.Fork.Several)
 }
 
-// classifyParts says what an item of a source may become in a region that is not keyed.
-func (g *Graph) classifyParts(r *Region) {
+// refuse says why a region that is not keyed cannot be elsewhere.
+func (g *Graph) refuse(r *Region) {
 	if to := g.Stages[r.To]; r.In.Stage != None && len(to.Rounds) > 0 && len(to.Rounds[0]) > 0 {
 		r.Cannot = r.Why + ", and a merge behind the region restores an order from before it"
 		return
 	}
-	several := make([]string, len(g.Stages)) // by stage: one before it, or itself, that makes several of one
-	held := make([]bool, len(g.Stages))      // an aggregate is before it
-	forked := make([]string, len(g.Stages))  // one before it that sends an item into several branches
-	mixed := make([]string, len(g.Stages))   // one that makes several of what an aggregate has made
+	held := make([]bool, len(g.Stages))    // by stage: an aggregate is before it, or it is one
+	mixed := make([]string, len(g.Stages)) // one before it, or itself, that makes several of what an aggregate has made
 	for _, i := range r.Stages {
 		s := g.Stages[i]
 		for _, p := range s.In {
-			several[i], mixed[i] = cmp.Or(several[i], several[p.Stage]), cmp.Or(mixed[i], mixed[p.Stage])
+			mixed[i] = cmp.Or(mixed[i], mixed[p.Stage])
 			held[i] = held[i] || held[p.Stage]
-			forked[i] = cmp.Or(forked[i], forked[p.Stage])
 		}
-		if s.Holds {
-			switch {
-			case mixed[i] != "":
-				r.Cannot = fmt.Sprintf("%q holds back what %q makes of the outputs of another stage that holds items back: those must leave together", s.Name, mixed[i])
-			case several[i] != "":
-				r.Parts = true
-				if forked[i] != "" {
-					r.Cannot = fmt.Sprintf("%q holds items back behind %q and %q: what is known of an item's parts does not tell the branches apart", s.Name, several[i], forked[i])
-				}
-			}
+		switch {
+		case s.Holds && mixed[i] != "":
+			r.Cannot = fmt.Sprintf("%q holds back what %q makes of the outputs of another stage that holds items back: those must leave together", s.Name, mixed[i])
+		case s.Holds:
 			held[i] = true
-			continue
-		}
-		if r.Parts && held[i] && !s.Policy.Strict() {
-			r.Cannot = fmt.Sprintf("%q may skip what was made of parts of several items", s.Name)
-		}
-		if s.makesSeveral() {
-			if s.Fork != nil {
-				forked[i] = s.Name
-			} else {
-				several[i] = s.Name
-			}
-			if held[i] {
-				mixed[i] = s.Name
-			}
+		case held[i] && s.makesSeveral():
+			mixed[i] = s.Name
 		}
 	}
 }
@@ -303,6 +275,9 @@ func (g *Graph) Outside(regions []*Region, copies []int) *Graph {
 			s.In = []Port{r.In}
 		}
 		o.Stages[r.To] = s
+		if r.To == g.Outlet.Stage { // of several outputs of a fork, the others end in sinks of the region
+			o.Outlet.Out, s.Rounds = 0, nil
+		}
 	}
 	return &o
 }
@@ -317,7 +292,9 @@ func (g *Graph) Inside(r *Region) *Graph {
 		c.Absent = !slices.Contains(r.Stages, i)
 		n.Stages[i] = &c
 	}
-	n.Outlet = Port{Stage: r.To}
+	if r.To != g.Outlet.Stage {
+		n.Outlet = Port{Stage: r.To}
+	}
 	if r.In.Stage != None {
 		up := g.Stages[r.In.Stage]
 		n.Stages[up.Index] = &Stage{

@@ -12,7 +12,7 @@ func TestARoundEndsBehindItsItemsAndBeforeTheNext(t *testing.T) {
 		var in, out plan.IDs
 		in.Source(0, 0, 0, 1)
 		f, _ := plan.NewSplit(in.From(0), 1, open, 0, 1)
-		out.Split(f, 0, 1)
+		out.Split(f, 0, 1, 0)
 		c := out.From(0)
 		at, _, _, ok := c.Position(1)
 		if !ok {

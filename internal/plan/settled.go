@@ -6,14 +6,19 @@ import (
 	"strings"
 )
 
-// Settled is what has been accepted of items of the sources that are not done: descendants by their paths. A node that begins
+// Settled is what has been accepted of items of the sources that are not done: descendants by their paths, as in Leaf. A node that begins
 // where another one has died makes them again, and drops them where they are made. The zero value is empty.
 type Settled struct {
 	of map[ID]map[string]*Spans // by item of a source, and by path without its last number
 }
 
-// Len returns the number of items of sources that it speaks of.
-func (s *Settled) Len() int { return len(s.of) }
+// Len returns the number of items of sources that it speaks of. It may be asked of nil.
+func (s *Settled) Len() int {
+	if s == nil {
+		return 0
+	}
+	return len(s.of)
+}
 
 // Add notes n siblings of an item of a source, from path on: ".3.0" is the first child of its fourth child.
 func (s *Settled) Add(source, epoch int, index int64, path string, n int64) {
@@ -46,22 +51,14 @@ func cutPath(path string) (before string, last int64, ok bool) {
 	return path[:dot], last, err == nil
 }
 
-// Of returns which children of an item are settled, or nil.
-func (s *Settled) Of(id ID) *Spans {
-	if s == nil || len(s.of) == 0 {
-		return nil
-	}
-	path := id.Path
-	id.Path = ""
-	return s.of[id][path]
-}
-
-// Under is Of for the item of r, a run of one. It costs nothing where nothing is settled.
+// Under returns which are settled of those that a stage makes of the item of r, a run of one, or of the branches by which it goes;
+// or nil. It costs nothing where nothing is settled.
 func (s *Settled) Under(r Run) *Spans {
-	if s == nil || len(s.of) == 0 {
+	if s.Len() == 0 || !r.Pure() {
 		return nil
 	}
-	return s.Of(r.ID())
+	l := r.leaf()
+	return s.of[ID{Source: l.Source, Epoch: l.Epoch, Index: l.Index}][l.Path]
 }
 
 // Drop forgets an item of a source: it is done.

@@ -168,8 +168,18 @@ func (f *Family) Member(i int) Run {
 	return Run{index: p.index, fam: f, sub: uint32(i), n: 1, epoch: p.epoch, src: p.src, kids: true}
 }
 
-// Split appends members [from, from+n) of f, which NewSplit made, to s.
-func (s *IDs) Split(f *Family, from, n int) {
-	p := &f.parents.runs[0]
-	s.add(Run{index: p.index, fam: f, sub: uint32(from), n: uint32(n), epoch: p.epoch, src: p.src, kids: true})
+// Split appends members [from, from+n) of f, which NewSplit made, to s, which goes that way.
+func (s *IDs) Split(f *Family, from, n, way int) {
+	r := f.Member(from)
+	r.n = uint32(n)
+	r.goes(way)
+	s.add(r)
+}
+
+// goes notes by which branch members of a split go, where an item may go by several: its index says so, for those in the split's
+// parents say where they are from.
+func (r *Run) goes(way int) {
+	if s := r.fam.split(); s != nil && s.slots != nil {
+		r.index = uint64(way)
+	}
 }

@@ -49,7 +49,7 @@ func testSplit(t *testing.T, r *rand.Rand, branches, n int, all bool) {
 			if r.IntN(3) > 0 {
 				f = plan.Filtered
 			}
-			lists[b].Split(fam, i, 1)
+			lists[b].Split(fam, i, 1, b)
 			fates[b] = append(fates[b], f)
 			sum[i] |= f
 			alive[i] = true

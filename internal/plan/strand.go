@@ -32,7 +32,11 @@ type Strand struct {
 	base           Base // with the key 0 if there is nothing in it
 	first, last, n int  // items of the chunk
 	gap            int  // from one to the next; 0 for one item
+	way            int  // branch
 }
+
+// Goes says by which branch the items go.
+func (s *Strand) Goes(way int) { s.way = way }
 
 // Add adds item i, which is one of b and comes behind those before it. Identities that are complete go to dst.
 func (s *Strand) Add(dst *IDs, b *Base, i int) {
@@ -50,7 +54,8 @@ func (s *Strand) begin(dst *IDs, b *Base, i int) {
 		return
 	}
 	s.Flush(dst)
-	*s = Strand{base: *b, first: i, last: i, n: 1}
+	*s = Strand{base: *b, first: i, last: i, n: 1, way: s.way}
+	s.base.run.goes(s.way)
 }
 
 // Flush appends what has not gone to dst yet.

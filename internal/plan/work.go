@@ -39,6 +39,7 @@ type Work struct {
 	Alone   int     // items before it are taken one by one: see Unsure
 	Resume  Partial // what of item First has been handed on before; Streaming only
 	Flush   Flush
+	Slot    *Slot    // where it is noted what the worker is at; nil: nowhere
 	Settled *Settled // descendants of items that are dropped where they are made; nil: none
 	Ends    bool     // the epoch ends with the flush
 	Until   uint64   // a kernel with groups flushes those whose oldest item has a smaller number; any other all it holds

@@ -70,7 +70,31 @@ func appendOpen(dst []byte, m *Open) []byte {
 	dst = count(uvarint(dst, m.Next), m.Epochs)
 	dst = count(count(count(dst, len(m.Done)), len(m.Partial)), len(m.Stop))
 	dst = appendMembers(spans(dst, m.Done), m.Partial, &at)
-	return positions(dst, m.Stop)
+	return suspects(uvarint(positions(dst, m.Stop), m.Box), m.Suspects)
+}
+
+// suspects appends how many there are, and them.
+func suspects(dst []byte, list []Suspect) []byte {
+	dst = count(dst, len(list))
+	for i := range list {
+		s := &list[i]
+		var bits byte
+		if s.Exact {
+			bits = suspectExact
+		}
+		if s.Poison {
+			bits |= suspectPoison
+		}
+		if s.Path != "" {
+			bits |= suspectPath
+		}
+		dst = count(count(count(append(dst, bits), s.Stage), s.Source), s.Epoch)
+		dst = count(uvarint(uvarint(dst, uint64(s.From)), uint64(s.To-s.From-1)), s.Deaths)
+		if s.Path != "" {
+			dst = text(dst, s.Path)
+		}
+	}
+	return dst
 }
 
 func appendProfile(dst []byte, m *Profile) []byte {

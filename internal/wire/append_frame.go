@@ -38,6 +38,9 @@ func appendFrame(dst []byte, m *Frame) []byte {
 		if len(o.Payload.Blocks) > 0 {
 			bits |= frameBlocks
 		}
+		if o.Failed {
+			bits |= frameFailed
+		}
 		dst = append(dst, bits)
 		if bits&frameEpoch != 0 {
 			epoch = o.Epoch

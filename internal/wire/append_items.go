@@ -203,6 +203,9 @@ func appendFailures(dst []byte, list []Failure, at *place) []byte {
 		if f.Hung {
 			bits |= failureHung
 		}
+		if f.Poison {
+			bits |= failurePoison
+		}
 		if f.Lettered {
 			bits |= failureLettered
 			if len(f.Letter.Blocks) > 0 {

@@ -100,6 +100,7 @@ const (
 	minSpan        = 3
 	minEpochEnd    = 2
 	minBlock       = 3
+	minSuspect     = 7
 
 	maxVersion = 1<<32 - 1
 )
@@ -128,7 +129,36 @@ func (r *reader) open() *Open {
 	m.Partial = several[Member](partial)
 	r.partials(m.Partial)
 	m.Stop = r.positions(stop)
+	r.owed -= done*minSpan + partial*minMember + stop*minPosition
+	m.Box = r.number(MaxIndex)
+	m.Suspects = r.suspects()
 	return m
+}
+
+// suspects reads their number, and them.
+func (r *reader) suspects() []Suspect {
+	list := several[Suspect](r.count(minSuspect))
+	for i := range list {
+		s := &list[i]
+		start := r.off
+		bits := r.bits(suspectBits)
+		if bits&suspectExact == 0 && bits != 0 && r.reason == "" {
+			r.off = start
+			r.fail(undefined)
+		}
+		s.Exact, s.Poison = bits&suspectExact != 0, bits&suspectPoison != 0
+		s.Stage, s.Source, s.Epoch = r.stage(), r.stage(), r.epoch()
+		s.From = int64(r.number(MaxIndex - 1))
+		s.To = s.From + 1 + int64(r.number(MaxIndex-1-uint64(s.From)))
+		s.Deaths = int(r.number(MaxCount))
+		if bits&suspectPath != 0 {
+			s.Path = r.path()
+		}
+		if r.reason != "" {
+			return nil
+		}
+	}
+	return list
 }
 
 // versions reads a set of versions, in ascending order.

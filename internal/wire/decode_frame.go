@@ -56,6 +56,9 @@ func (r *reader) frame() *Frame {
 		if bits&frameBlocks != 0 {
 			o.Payload.Blocks = r.refs()
 		}
+		if o.Failed = bits&frameFailed != 0; o.Failed && (bits&(framePath|frameBlocks|frameSibling) != 0 || len(o.Payload.Bytes) > 0) {
+			r.fail(noOutput)
+		}
 		if r.reason != "" {
 			return nil
 		}

@@ -207,6 +207,7 @@ func (r *reader) failures(list []Failure, at *place) {
 		f := &list[i]
 		bits := r.bits(failureBits)
 		f.Fatal, f.Hung, f.Lettered = bits&failureFatal != 0, bits&failureHung != 0, bits&failureLettered != 0
+		f.Poison = bits&failurePoison != 0
 		f.Identity.Path = r.identity(bits, at)
 		if at.index < 0 {
 			r.fail(tooLarge)

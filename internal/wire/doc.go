@@ -167,11 +167,14 @@
 // # Poison
 //
 // Deaths are counted in the slot. An item that was there at three of them has failed; the cause is the exit status and the
-// end of the standard error. A child process has a black box, one inherited page into which each worker writes the id that it
-// executes: there only what was executing is charged, and a suspect. Without one everything that was out is, and a function of
-// several items charges all of them. In a Stream region with a source of its own the coordinator passes the verdict: it
-// adds the index to what is done, with a failure record, and the next Open leaves it out. Deaths are not in the token, and a
-// link that drops charges nobody. Kills from outside look like poison: three of them while the same item executes fail it.
+// end of the standard error. In a Keyed region everything that was out is charged. A Stream region has no slots: a child process
+// has a black box (Open.Box), one inherited piece of memory in which each worker notes the stage that it works for and the
+// inputs that its items are made of: what was executed is charged. Nothing that is found there is trusted. The next Open names the
+// suspects, until their inputs are done: by stage and inputs, and where an item was executed alone by its path, too. The node
+// executes each of them alone in the region. One of three deaths is poison: the node fails it at that stage without executing it, and
+// Failure.Poison has the coordinator put the cause in, which it has kept. Without a black box, as on a remote node, nothing is
+// charged in a Stream region, and the limit of restarts is what ends the run. Deaths are not in the token, and a link that drops
+// charges nobody. Kills from outside look like poison: three of them while the same item executes fail it.
 //
 // # Arenas
 //
@@ -248,7 +251,8 @@
 // the same message, with its source and epoch, at first 0 and 0.
 //
 //	Open         ... Mode, Window, Grace, Arena; then, if Stream: Next, Epochs, the lengths of Done, Partial and Stop, then the
-//	             elements
+//	             elements; Box, list of suspects
+//	  Suspect    bits (1 exact, 2 poison; only with 1: 4 path); stage, source, epoch, From, To - From - 1, deaths; 4 the path
 //	Task         bits (1 isolated), items, ends, blocks, then the items and the ends
 //	  Item       bits; 1 step of the id to the next; 4 source, epoch; 2 step of the index; 8 path; 16 skip; 32 attempt;
 //	             always bytes; 64 list of blocks
@@ -256,8 +260,8 @@
 //	  Entry      bits; 1 step of the id; nothing: one plain output, its bytes only; 2 no output; 4 list of outputs;
 //	             8 list of failures
 //	  Output     bits; 1 port; 2 path; always bytes; 4 list of blocks
-//	  Failure    bits (1 fatal, 16 hung); 4, 2 and 8 as of an item; always stage, attempts, finished, error; 32 bytes of the letter,
-//	             64 its blocks. The next identity goes on from failure to failure through the whole message
+//	  Failure    bits (1 fatal, 16 hung, 128 poison); 4, 2 and 8 as of an item; always stage, attempts, finished, error; 32 bytes of the
+//	             letter, 64 its blocks. The next identity goes on from failure to failure through the whole message
 //	Part         ID, From, outputs, blocks, then the outputs
 //	Frame        Seq; the lengths of Yielded, Done, Outputs, of all Members, of Failed, Epochs and of all blocks; then the elements, and the
 //	             list Finished

@@ -24,6 +24,7 @@ const (
 	tooLarge    = "a number is above its limit"
 	tooMany     = "it announces more elements than it has room for"
 	tooFew      = "it has fewer elements than it announces"
+	noOutput    = "it describes what has failed"
 	unannounced = "it has more elements than it announces"
 	undefined   = "a bit is set that means nothing"
 	roundabout  = "something is written that goes without saying"

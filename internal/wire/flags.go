@@ -20,7 +20,8 @@ const (
 	failureHung     = 0x10
 	failureLettered = 0x20
 	failureBlocks   = 0x40 // of its letter
-	failureBits     = 0x7f
+	failurePoison   = 0x80
+	failureBits     = 0xff
 
 	// Of an Entry.
 	entryID       = 0x01 // not one above the entry before
@@ -41,7 +42,8 @@ const (
 	framePath    = 0x04
 	frameBlocks  = 0x08
 	frameSibling = 0x10 // there are no members
-	frameBits    = 0x1f
+	frameFailed  = 0x20 // there is no output
+	frameBits    = 0x3f
 
 	// Of a Member.
 	memberIndex  = 0x01 // not where the member before ends
@@ -55,6 +57,12 @@ const (
 	spanSource = 0x01 // source and epoch are not those of the span before
 	spanFate   = 1    // the shift
 	spanBits   = 0x07
+
+	// Of a Suspect.
+	suspectExact  = 0x01
+	suspectPoison = 0x02
+	suspectPath   = 0x04
+	suspectBits   = 0x07
 
 	// Of a Task and of a Profile.
 	taskIsolated = 0x01

@@ -42,6 +42,23 @@ type Open struct {
 	Done    []Span     // what is done, of the region's own sources: not to be yielded; ascending, apart from each other
 	Partial []Member   // what is settled of inputs that are not done: not to be made again; the inputs ascend
 	Stop    []Position // where its sources end, if they were drained, ascending; empty: nowhere
+	Box     uint64     // bytes of the black box that comes with the session; 0: there is none
+	// Suspects are items that were executed when the processes of earlier sessions died.
+	Suspects []Suspect
+}
+
+// A Suspect is items of which processes may have died: those that a stage has executed then. Each is executed alone, or not any
+// more.
+type Suspect struct {
+	Stage         int // that executes them
+	Source, Epoch int
+	From, To      int64 // inputs [From, To), at least one: those that the items are made of
+	// Exact says that it is one item, that of this path which is made of these inputs and no others; else it is every
+	// item at that stage that has to do with one of them, and Path is "".
+	Exact  bool
+	Path   string
+	Deaths int
+	Poison bool // it is Exact, and has failed: it is not executed any more
 }
 
 // Ready is the node's first message if it accepts an Open. It is sent when the region has been built, before its stages are open.
@@ -170,6 +187,7 @@ type Failure struct {
 	Finished int64    // by the stage in this session until then, this one included; 0: not known
 	Fatal    bool     // no policy may skip it
 	Hung     bool     // a function that does not return was the cause
+	Poison   bool     // it was not executed, for an Open says that it is poison
 	Error    []byte   // encoded, at most MaxText
 	Letter   Payload  // the item itself, as the stage got it, if the stage has dead letters
 	Lettered bool     // there is a Letter; without it that is not sent
@@ -200,7 +218,8 @@ type Frame struct {
 type FrameOutput struct {
 	Epoch   int
 	Members []Member // what it was made of
-	Sibling bool     // made of the same items as the output before it, together with that one: it has no Members
+	Sibling bool     // made of the same items as the output before it, or of the siblings in its one Member: it has no Members
+	Failed  bool     // there is none: what would have become of its Members has failed, and is settled; neither Path nor Payload
 	Path    string   // of the output itself: "" or ".3.0"
 	Payload Payload
 }

@@ -107,7 +107,7 @@ func (d dice) identity(before *wire.Identity) wire.Identity {
 func (d dice) failures() []wire.Failure {
 	before := wire.Identity{Index: -1}
 	return list(d, func() wire.Failure {
-		f := wire.Failure{Stage: d.stage(), Identity: d.identity(&before), Attempts: d.count(), Finished: d.number(math.MaxInt64), Fatal: d.oneIn(2), Hung: d.oneIn(2), Error: d.bytes()}
+		f := wire.Failure{Stage: d.stage(), Identity: d.identity(&before), Attempts: d.count(), Finished: d.number(math.MaxInt64), Fatal: d.oneIn(2), Hung: d.oneIn(2), Poison: d.oneIn(2), Error: d.bytes()}
 		if f.Identity.Index < 0 {
 			f.Identity.Index = 0
 		}
@@ -209,7 +209,10 @@ func (d dice) frame() *wire.Frame {
 			o.Members = d.members(&at)
 		}
 		first = false
-		if d.oneIn(5) {
+		if !o.Sibling && d.oneIn(9) {
+			o.Failed, o.Payload = true, wire.Payload{}
+		}
+		if !o.Failed && d.oneIn(5) {
 			epoch, o.Path = d.count(), d.path()
 		}
 		o.Epoch = epoch
@@ -246,6 +249,15 @@ func (d dice) open() *wire.Open {
 			at += d.Int64N(3)
 		}
 	}
+	m.Box = uint64(d.number(math.MaxInt64))
+	m.Suspects = list(d, func() wire.Suspect {
+		s := wire.Suspect{Stage: d.stage(), Source: d.stage(), Epoch: d.count(), From: d.number(math.MaxInt64 - 1), Deaths: d.count(), Exact: d.oneIn(2)}
+		s.To = s.From + 1 + d.number(math.MaxInt64-1-s.From)
+		if s.Exact {
+			s.Path, s.Poison = d.path(), d.oneIn(2)
+		}
+		return s
+	})
 	return m
 }
 

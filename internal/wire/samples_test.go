@@ -29,7 +29,7 @@ func samples() []wire.Message {
 	}
 	block := wire.Block{Offset: 1 << 20, Length: 70000, Generation: 3}
 	failed := wire.Failure{Stage: 2, Identity: id(0, 1, 7, ".3"), Attempts: 3, Finished: 300, Fatal: true, Error: []byte("broken"), Lettered: true, Letter: of("x", block)}
-	hung := wire.Failure{Stage: 3, Identity: id(0, 1, 8, ""), Hung: true, Error: []byte("hung")}
+	hung := wire.Failure{Stage: 3, Identity: id(0, 1, 8, ""), Hung: true, Poison: true, Error: []byte("hung")}
 	fill := func(dst []byte, with byte) {
 		for i := range dst {
 			dst[i] = with + byte(i)
@@ -44,6 +44,11 @@ func samples() []wire.Message {
 			{Epoch: 1, Index: 51, N: 1, Stage: 3},
 		},
 		Stop: []wire.Position{{Epoch: 1, Index: 90}, {Source: 2, Index: 5}},
+		Box:  64 << 10,
+		Suspects: []wire.Suspect{
+			{Stage: 3, Epoch: 1, From: 40, To: 51, Deaths: 1}, {Stage: 4, Source: 2, From: 5, To: 6, Exact: true, Deaths: 2},
+			{Stage: 4, Epoch: 1, From: 52, To: 60, Exact: true, Path: ".1.12", Deaths: 3, Poison: true},
+		},
 	}
 	fill(open.Fingerprint[:], 1)
 	ready := &wire.Ready{Version: 1, Build: "v2"}
@@ -75,6 +80,7 @@ func samples() []wire.Message {
 				{Epoch: 1, Members: []wire.Member{{Epoch: 1, Index: 52, N: 8}, {Epoch: 1, Index: 61, N: 3, Stage: 2, Path: ".2"}, {Epoch: 1, Index: 61, N: 1, Stage: 2, Path: ".9"}, {Index: math.MaxInt64 - 5, N: 5}}, Path: ".0", Payload: of("batch", block)},
 				{Epoch: 1, Sibling: true, Path: ".1", Payload: of("of the same")},
 				{Epoch: 2},
+				{Epoch: 2, Members: []wire.Member{{Epoch: 1, Index: 70, N: 1, Path: ".1.0"}}, Failed: true},
 			},
 			Failed: []wire.Failure{failed}, Epochs: []wire.EpochEnd{{Epoch: 0, After: 0}, {Epoch: 1, After: 3}}, Finished: []int64{7},
 		},

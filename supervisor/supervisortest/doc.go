@@ -20,7 +20,8 @@
 //
 // # Concurrency
 //
-// Tests may run in parallel, and share a supervisor: what a run leaves behind is told from what another one does.
+// Tests may run in parallel, and share a supervisor: what a run leaves behind is told from what another one does. The node that
+// Placements starts ends with the test that it was given, behind its subtests.
 //
 // # Failure
 //

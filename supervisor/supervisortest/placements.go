@@ -15,8 +15,13 @@ import (
 //
 //   - this process;
 //   - a child;
+//   - a node on a loopback port, with TLS and a join token, that is started for the test and ends with it;
 //   - a pool of two children for the longest part of the graph that may have copies;
 //   - the longest part of the graph, but not all of it, in one child.
+//
+// The node is part of the test's own process: that nothing but the configuration travels is what children show, and what a node has
+// of its own, the network, TLS and its rules, is the same there. So the race detector sees both sides, and what a run
+// leaves behind on the node is found.
 //
 // The name is what ParsePlacement reads. What the graph cannot do is left out, and t's log says why: a source of this process,
 // values that cannot be encoded, a graph in which every stage has a state.
@@ -31,8 +36,11 @@ func Placements[Out any](t testing.TB, s *supervisor.Supervisor, p stages.Pipeli
 			return
 		}
 		check := func(at supervisor.Placement) error { return supervisor.Check(s, p, at) }
+		node := func(_ *plan.Graph, check func(supervisor.Placement) error) (supervisor.Placement, error) {
+			return node(t, p.Blueprint(), check)
+		}
 		for _, form := range []func(*plan.Graph, func(supervisor.Placement) error) (supervisor.Placement, error){
-			child, pool, region,
+			child, node, pool, region,
 		} {
 			at, err := form(p.Plan(), check)
 			if noMain(err) {
@@ -80,9 +88,6 @@ func pool(g *plan.Graph, check func(supervisor.Placement) error) (supervisor.Pla
 func region(g *plan.Graph, check func(supervisor.Placement) error) (supervisor.Placement, error) {
 	return widest(g, supervisor.Subprocess{}, check)
 }
-
-// Nodes of other machines will be one more form: what child does, at a node that is started for the test, with TLS, on a
-// loopback address. Its name must be one that ParsePlacement reads, so its keys are files of t.TempDir.
 
 // widest places the longest part of the graph that can be there, and of equal ones the first; all of it only if it is one
 // stage. If none can be, it returns why not the longest.

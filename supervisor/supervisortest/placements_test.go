@@ -2,8 +2,10 @@ package supervisortest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -80,7 +82,7 @@ func TestCollectReturnsAllOnEveryPlacement(t *testing.T) {
 func TestPlacementsAreThoseThatTheGraphCanHave(t *testing.T) {
 	r := &recorder{TB: t}
 	got := names(supervisortest.Placements(r, sup, whole.With(1)))
-	if len(r.errors) > 0 || !slices.Contains(got, "inprocess") || !slices.Contains(got, "unbatch..d=2*subprocess") {
+	if len(r.errors) > 0 || len(got) != 5 || !slices.Contains(got, "inprocess") || !slices.Contains(got, "unbatch..d=2*subprocess") {
 		t.Errorf("got %q, %q", got, r.errors)
 	}
 	r = &recorder{TB: t}
@@ -88,9 +90,37 @@ func TestPlacementsAreThoseThatTheGraphCanHave(t *testing.T) {
 	if !slices.Equal(got, []string{"inprocess"}) || len(r.errors) > 0 {
 		t.Errorf("got %q, %q", got, r.errors)
 	}
-	if len(r.logs) != 3 || !strings.Contains(r.logs[0], `pipeline "local" is not run at subprocess: `) ||
-		!strings.Contains(r.logs[1], `"local" is not run at ints=2*subprocess: `) {
+	if len(r.logs) != 4 || !strings.Contains(r.logs[0], `pipeline "local" is not run at subprocess: `) ||
+		!strings.Contains(r.logs[1], `"local" is not run at tcp://localhost: `) || !strings.Contains(r.logs[2], `"local" is not run at ints=2*subprocess: `) {
 		t.Errorf("got %q", r.logs)
+	}
+}
+
+func TestTheNodeAsksForItsTokenAndEndsWithTheTest(t *testing.T) {
+	var addr string
+	t.Run("while it is there", func(t *testing.T) {
+		for name, at := range supervisortest.Placements(t, sup, squares.With([]int{2})) {
+			if !strings.HasPrefix(name, "tcp://127.0.0.1:") {
+				continue
+			}
+			again, err := supervisor.ParsePlacement(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := supervisortest.Collect(t, sup, squares.With([]int{3}), again)
+			if err != nil || !slices.Equal(got, []int{9}) {
+				t.Errorf("%v, %v", got, err)
+			}
+			addr = strings.TrimPrefix(at.(supervisor.Remote).Addr, "tcp://")
+			_, err = supervisortest.Collect(t, sup.With(supervisor.Config{Restart: stages.Restart{Max: 1}}), squares.With([]int{3}), supervisor.Remote{Addr: "tcp://" + addr})
+			if auth, ok := errors.AsType[*supervisor.AuthError](err); !ok {
+				t.Errorf("a program without the token: %v, %v", auth, err)
+			}
+		}
+	})
+	if c, err := net.Dial("tcp", addr); addr == "" || err == nil {
+		t.Errorf("something is at %q still", addr)
+		c.Close()
 	}
 }
 
