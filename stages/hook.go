@@ -17,6 +17,9 @@ type Hook struct {
 	// StageEnter is called once for each stage, sources included, in the order of the graph, before any source is pulled
 	// and any worker opened. Deploy does not wait for it; ctx ends when the run is stopped. An error, or a panic, fails the
 	// run before any item: the stages behind it are not entered.
+	//
+	// For stages that are in other processes it is called there, once in each life of each copy, and those that are elsewhere do not
+	// wait for it. A process that is killed calls no StageExit.
 	StageEnter func(ctx context.Context, s StageInfo) error
 	// StageExit is called once for each stage that was entered, in reverse order, after the last worker of the graph has
 	// been closed, however the run has ended. ctx does not end, so that there is time to clean up after a run that was

@@ -60,7 +60,8 @@ func (s *session) executing() []plan.Executing {
 func (s *session) unopened(b body, err error) {
 	if len(s.executing()) == 0 {
 		exit := b.end(0)
-		s.fail(errors.Join(err, exit), nil, false)
+		err, final := s.nodes.unanswered(s.region, errors.Join(err, exit))
+		s.lost(err, nil, false, final)
 		return
 	}
 	exit := b.end(time.Second)

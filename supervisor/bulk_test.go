@@ -252,6 +252,23 @@ func TestAnItemOfMoreThanAMessage(t *testing.T) {
 	}
 }
 
+// An item that just fits into a message crosses both ways without room in shared memory, and out of a stream.
+func TestAnItemOfAMessage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is 64 MiB")
+	}
+	full := cargo{Sizes: []int{64 << 20}, N: 2}
+	little := supervisor.Subprocess{ArenaBytes: 16 << 10}
+	for name, at := range map[string]supervisor.Placement{"keyed": inAChild(little), "stream": little} {
+		t.Run(name, func(t *testing.T) {
+			got, err := collectAt(t, children, relayBytes.With(full), at)
+			if err != nil || len(got) != 2 || !sameBytes(0, 64<<20, got[0]) || !sameBytes(1, 64<<20, got[1]) {
+				t.Errorf("%d items, %v", len(got), err)
+			}
+		})
+	}
+}
+
 // Many items of half a megabyte, for which there is no room: a message holds but a few.
 func TestWhatComesAtOnceIsMoreThanAMessage(t *testing.T) {
 	s := checkRelay(t, relayRecord, cargo{Sizes: []int{3 << 20}, N: 40, Ahead: 32}, supervisor.Subprocess{}, func(i, n int, v record) bool {

@@ -20,6 +20,21 @@
 //
 // The last argument of Deploy is all there is to say about where.
 //
+// # Placements
+//
+// InProcess, Subprocess, Remote, a Pool of those, or Regions, which say it of parts of the graph by the names of stages: each
+// is a plain value, and ParsePlacement reads one from a flag or a file. Check says whether a pipeline can be somewhere,
+// without starting anything.
+//
+// A child process is this program again. It begins at main, and Main, in its first statement, does not return there: so a
+// pipeline can be in a child only if Main was given it, and nothing that stands before Main should matter. A node is a
+// program with the same pipelines that calls ServeNode. Either builds the graph anew from the configuration given to With:
+// a build function must depend on nothing else. What crosses between processes must have a codec; what stays in one need not.
+//
+// A process that dies is replaced, as Config.Restart says, and what it had is worked on again: nothing is lost or comes twice. NodeStarted and
+// NodeRestarted tell of it, and Stats.Nodes counts. An item of which Config.MaxDeaths processes die has failed. Children end
+// with this program, however that ends. See docs/placement.md and docs/operations.md.
+//
 // # How a run ends
 //
 // Three verbs. Nothing: the sources end, the loop ends, everything is released. Drain: the sources end now, the loop

@@ -3,7 +3,9 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/weirflow/weir/internal/link"
@@ -25,8 +27,12 @@ func (s *session) start() (body, *link.Conn, error) {
 
 // startChild starts a child.
 func (s *session) startChild(at Subprocess) (body, *link.Conn, error) {
+	env, err := ownValues(at.Env)
+	if err != nil {
+		return nil, nil, err
+	}
 	p, err := child.Start(child.Spec{
-		Nice: at.Nice, CPUs: at.CPUs, MaxProcs: at.GOMAXPROCS, MemoryBytes: at.MemoryBytes, Env: at.Env, Output: s.output,
+		Nice: at.Nice, CPUs: at.CPUs, MaxProcs: at.GOMAXPROCS, MemoryBytes: at.MemoryBytes, Env: env, Output: s.output,
 		Files: s.inherited(),
 	})
 	if err != nil {
@@ -43,6 +49,21 @@ func (s *session) startChild(at Subprocess) (body, *link.Conn, error) {
 		return nil, nil, errors.Join(err, exit)
 	}
 	return b, conn, nil
+}
+
+// ownValues gives the variables that are only named the values that they have here.
+func ownValues(env []string) (all []string, err error) {
+	for _, v := range env {
+		if !strings.Contains(v, "=") {
+			value, is := os.LookupEnv(v)
+			if !is {
+				return nil, fmt.Errorf("this process has no %s any more, which its child is to be given", v)
+			}
+			v += "=" + value
+		}
+		all = append(all, v)
+	}
+	return all, nil
 }
 
 // A childBody is a child process.

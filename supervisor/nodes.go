@@ -35,6 +35,7 @@ type nodes struct {
 	begun  map[copyKey]*begun       // guarded by mu: sessions that wait for the next life of a copy
 	hung   []*stages.HungError      // guarded by mu: functions that did not return when the run was stopped
 	copies map[copyKey]*copyRecord  // guarded by mu
+	mute   map[*plan.Region]*muted  // guarded by mu
 	kept   []*session               // guarded by mu: sessions that are over, of which something has not been unpacked
 }
 
@@ -46,7 +47,7 @@ type statsKey struct {
 
 func newNodes(r *run, config []byte, print [32]byte) *nodes {
 	n := &nodes{run: r, config: config, print: print, at: map[*plan.Region]Placement{}, stats: map[statsKey][]nodeStage{},
-		reach: map[*plan.Region]*reach{}, begun: map[copyKey]*begun{}, copies: map[copyKey]*copyRecord{},
+		reach: map[*plan.Region]*reach{}, begun: map[copyKey]*begun{}, copies: map[copyKey]*copyRecord{}, mute: map[*plan.Region]*muted{},
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	return n

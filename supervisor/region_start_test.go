@@ -88,6 +88,28 @@ func TestF17AChildThatIsNoneIsNamed(t *testing.T) {
 	}
 }
 
+// With the default limits a child that never answers ends the run after three of them, not after eleven.
+func TestF17ThreeSilentChildrenEndTheRun(t *testing.T) {
+	t.Parallel()
+	begun := time.Now()
+	silent := supervisor.Subprocess{Env: []string{"WEIR_TEST_CHILD=is silent"}}
+	run := deployShape(t, shape{Of: "maps", N: 100}, silent, supervisor.Config{})
+	n, err := drainItems(t, run)
+	node, ok := errors.AsType[*supervisor.NodeError](err)
+	if !ok || n != 0 || node.Region != "first..last" || !strings.Contains(err.Error(), "3 children in a row, within 5 s each: link: the node does not answer") {
+		t.Errorf("%d items, then %v", n, err)
+	}
+	if took := time.Since(begun); took > 20*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if err := run.Stop(); err != nil {
+		t.Error(err)
+	}
+	if n := run.Stats().Nodes[0].Lives; n != 3 {
+		t.Errorf("%d lives", n)
+	}
+}
+
 // A pipeline that is built otherwise in the child is refused at once, for good, with what is different.
 func TestF28AnotherGraphIsRefusedWithTheDifference(t *testing.T) {
 	begun := time.Now()

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 		[]stages.Blueprint{parted},
 		[]stages.Blueprint{printers, quarries},
 		[]stages.Blueprint{lethals},
-		[]stages.Blueprint{accounts},
+		[]stages.Blueprint{accounts, situations},
 		bulkPipelines(),
 		benchPipelines(),
 		laws,

@@ -156,7 +156,8 @@ func (s *session) live() {
 	}
 	b, conn, err := s.start()
 	if err != nil {
-		s.fail(err, nil, false)
+		err, final := s.nodes.unanswered(s.region, err)
+		s.lost(err, nil, false, final)
 		return
 	}
 	defer b.close()
@@ -181,6 +182,7 @@ func (s *session) live() {
 		started.PID = c.p.Pid()
 	}
 	r.event(started)
+	defer s.nodes.answers(s.region)()
 	s.told(ready)
 	err = s.hear(l)
 	if !parted() {
@@ -240,11 +242,15 @@ func (s *session) part(l *link.Session) {
 }
 
 // fail tells that the session is over, and why.
-func (s *session) fail(err error, at []plan.Executing, blames bool) {
+func (s *session) fail(err error, at []plan.Executing, blames bool) { s.lost(err, at, blames, false) }
+
+// lost is fail; final says that there is no point in another session.
+func (s *session) lost(err error, at []plan.Executing, blames, final bool) {
 	if s.ctx.Err() != nil {
 		return
 	}
-	err, final := linkError(s.refusal(err))
+	err, refused := linkError(s.refusal(err))
+	final = final || refused
 	s.told(&actors.Lost{Err: &NodeError{Region: s.nodes.run.graph.RegionName(s.region), Copy: s.copy, Addr: s.addr, Err: err}, Final: final, Blames: blames, Executing: at})
 }
 
