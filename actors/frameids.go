@@ -68,9 +68,14 @@ func (a *framer) whole(m *wire.Frame) error {
 			return fmt.Errorf("the node speaks of input %d as failed in part", s.From)
 		}
 	}
+	var of EpochOf
+	var d *plan.Spans // of it
 	for i := range m.Outputs {
 		for _, k := range m.Outputs[i].Members {
-			if d := done[EpochOf{k.Source, k.Epoch}]; k.Path != "" || d == nil || d.From(k.Index, k.N) < k.N {
+			if at := (EpochOf{k.Source, k.Epoch}); d == nil || at != of {
+				of, d = at, done[at]
+			}
+			if k.Path != "" || d == nil || d.From(k.Index, k.N) < k.N {
 				return fmt.Errorf("the node speaks of a part of input %d", k.Index)
 			}
 			named += k.N
