@@ -16,9 +16,10 @@ import (
 
 // A fed is what the framer of such a region has besides.
 type fed struct {
-	lots  []*fedLot
-	count uint64 // inputs ever; the id of the next one
-	ended bool   // no more come
+	lots   []*fedLot
+	count  uint64 // inputs ever; the id of the next one
+	ended  bool   // no more come
+	failed bool   // those that have come are not all
 }
 
 // A fedLot is a chunk of inputs.
@@ -38,7 +39,10 @@ type (
 		chunk plan.Chunk
 	}
 	// fedEnd says to a framer that no more inputs come: behind them, so it is no control message.
-	fedEnd struct{ quiet }
+	fedEnd struct {
+		quiet
+		failed bool
+	}
 	// fedDone is told by a framer: so many places of its input have left.
 	fedDone struct {
 		quiet
@@ -73,7 +77,7 @@ func (a *framer) sendAll() {
 		a.send(l)
 	}
 	if a.fed.ended {
-		a.session.Send(&wire.End{Last: a.fed.count})
+		a.session.Send(&wire.End{Last: a.fed.count, Failed: a.fed.failed})
 	}
 }
 

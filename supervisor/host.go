@@ -284,7 +284,7 @@ func (t *tenancy) receive(ctx context.Context) error {
 			}
 		case *wire.End:
 			ended = true
-			t.actors.EndInput()
+			t.actors.EndInput(m.Failed)
 		case *wire.Cancel:
 			return nil
 		case *wire.Limit, *wire.Drain, *wire.Skip:

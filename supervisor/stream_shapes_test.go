@@ -19,6 +19,7 @@ type partCase struct {
 	build func(g *stages.Graph, n int) stages.Stream[string]
 	any   bool   // in any order
 	loose bool   // how items are put together differs from run to run: only what is in them is compared
+	fails bool   // the run does
 	fed   string // the first stage of a region that is fed from here; "": there is none
 }
 
@@ -166,6 +167,23 @@ func partCases() []partCase {
 			}, skip)
 			return stages.Map(batches, "name", named[[]int])
 		}},
+		{name: "a branch far ahead", n: 20_000, any: true, build: func(g g, n int) s {
+			a, b := stages.Tee(source(g, n), "tee")
+			late := stages.Map(stages.Batch(b, "late", 9000), "length", func(_ context.Context, b []int) (int, error) { return len(b), nil })
+			return stages.Map(stages.Merge("merge", stages.Arrival{}, a, late), "name", named[int])
+		}},
+		{name: "a failure before a batch", n: 1000, fed: "batch", fails: true, build: func(g g, n int) s {
+			return stages.Map(stages.Batch(stages.Map(source(g, n), "map", failsAt(100, badly)), "batch", 64), "name", named[[]int])
+		}},
+		{name: "one failure too many", n: 1000, fed: "map", fails: true, build: func(g g, n int) s {
+			mapped := stages.Map(source(g, n), "map", func(ctx context.Context, v int) (int, error) {
+				if v == 29 {
+					<-time.After(3 * time.Millisecond)
+				}
+				return failsAt(10, badly)(ctx, v)
+			}, stages.OnError(stages.Skip(2)), stages.Mailbox(4), stages.Ordered)
+			return stages.Map(stages.Batch(mapped, "batch", 1), "name", named[[]int])
+		}},
 		{name: "streaming", n: 40, build: func(g g, n int) s {
 			return stages.Map(stages.FlatMap(source(g, n), "flat", func(_ context.Context, v int) iter.Seq2[int, error] {
 				return func(yield func(int, error) bool) {
@@ -179,3 +197,13 @@ func partCases() []partCase {
 		}},
 	}
 }
+
+// bottomless makes items of its first item without an end.
+var bottomless = stages.Define("bottomless", func(g *stages.Graph, n int) stages.Stream[int] {
+	return stages.FlatMap(source(g, n), "flat", func(ctx context.Context, v int) iter.Seq2[int, error] {
+		return func(yield func(int, error) bool) {
+			for i := 0; ctx.Err() == nil && yield(i, nil); i++ {
+			}
+		}
+	}, stages.Streaming)
+})

@@ -19,7 +19,11 @@ func Append(dst []byte, m Message) []byte {
 	case *Task:
 		return appendTask(dst, m)
 	case *End:
-		return uvarint(dst, m.Last)
+		var bits byte
+		if m.Failed {
+			bits = endFailed
+		}
+		return append(uvarint(dst, m.Last), bits)
 	case *Limit:
 		return uvarint(uvarint(dst, m.Frames), m.Bytes)
 	case *Stopped:

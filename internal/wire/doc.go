@@ -265,14 +265,15 @@
 //	Part         ID, From, outputs, blocks, then the outputs
 //	Frame        Seq; the lengths of Yielded, Done, Outputs, of all Members, of Failed, Epochs and of all blocks; then the elements, and the
 //	             list Finished
-//	  FrameOutput  bits; 1 epoch (else that of the one before); nothing: one next member; 2 list of members; 4 path; always bytes;
-//	             8 list of blocks
+//	  FrameOutput  bits (16 sibling, 32 failed: no path, no bytes); 1 epoch (else that of the one before); nothing: one next member;
+//	             2 list of members; 4 path; always bytes; 8 list of blocks
 //	  Member     bits; 2 source, epoch; 1 step of the index; 4 number of items, minus 2 (else 1); 8 path; 16 stage (else that of
 //	             the one before, at first 0). Next is behind the last item of the member before; behind one with a path it is the
 //	             same input
 //	  Span       bits (2, 4: the fate); 1 source, epoch; always From, counted from where the span before ends (from 0 in
 //	             another source or epoch), and To - From - 1
 //	Profile      bits (1 last), and the other fields
+//	End          Last; bits (1 failed)
 //	Block, Position, EpochEnd   their fields
 //
 // The numbers that stand before elements (items, blocks and so on) are those of the whole message, so that a receiver makes
