@@ -375,26 +375,3 @@ func (a *framer) check(m *wire.Frame) error {
 	}
 	return nil
 }
-
-// faultsOf are the failures of a frame.
-func (a *framer) faultsOf(m *wire.Frame) (all []*fault) {
-	g := a.s.run.graph
-	for k := range m.Failed {
-		w := &m.Failed[k]
-		if w.Stage < 0 || w.Stage >= len(g.Stages) || w.Identity.Source < 0 || w.Identity.Source >= len(g.Stages) {
-			w.Stage, w.Identity.Source = a.s.spec.Far.Region.From, a.s.spec.Far.Region.From
-		}
-		spec := a.s.run.spec(w.Stage)
-		err := stages.DecodeError(g, w.Error)
-		if err == nil {
-			err = errors.New("an error without a text")
-		}
-		attempts, err := a.suspects.verdict(w, err)
-		id := plan.ID{Source: w.Identity.Source, Epoch: w.Identity.Epoch, Index: w.Identity.Index, Path: w.Identity.Path}
-		all = append(all, &fault{
-			id: id, spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(g, a.named(id)), Attempts: attempts, Err: err},
-			counted: !spec.Policy.Strict(), finished: a.counted.until(w.Stage, w.Finished), fatal: w.Fatal, hung: w.Hung, letter: w.Letter.Bytes, lettered: w.Lettered && spec.Policy.Letters != nil,
-		})
-	}
-	return all
-}
