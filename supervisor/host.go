@@ -310,8 +310,15 @@ func (t *tenancy) send(ctx context.Context) {
 	if t.frames != nil && t.frames.send(ctx) != nil {
 		return
 	}
+	var late <-chan time.Time
+	if len(t.untold()) > 0 { // functions may hang of which nobody will know that they do
+		grace := time.NewTimer(t.open.Grace)
+		defer grace.Stop()
+		late = grace.C
+	}
 	select {
 	case <-t.ended: // so that everything has been told
+	case <-late:
 	case <-ctx.Done():
 		return
 	}
