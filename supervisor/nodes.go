@@ -29,24 +29,32 @@ type nodes struct {
 	cancel context.CancelFunc
 
 	mu     sync.Mutex
-	open   int                      // guarded by mu: sessions that have not ended
-	closed bool                     // guarded by mu: no more are begun
-	stats  map[statsKey][]nodeStage // guarded by mu: what each life of each copy told last
-	begun  map[copyKey]*begun       // guarded by mu: sessions that wait for the next life of a copy
-	hung   []*stages.HungError      // guarded by mu: functions that did not return when the run was stopped
-	copies map[copyKey]*copyRecord  // guarded by mu
-	mute   map[*plan.Region]*muted  // guarded by mu
-	kept   []*session               // guarded by mu: sessions that are over, of which something has not been unpacked
+	open   int                     // guarded by mu: sessions that have not ended
+	closed bool                    // guarded by mu: no more are begun
+	stats  map[copyKey]*copyStats  // guarded by mu
+	begun  map[copyKey]*begun      // guarded by mu: sessions that wait for the next life of a copy
+	hung   []*stages.HungError     // guarded by mu: functions that did not return when the run was stopped
+	copies map[copyKey]*copyRecord // guarded by mu
+	mute   map[*plan.Region]*muted // guarded by mu
+	kept   []*session              // guarded by mu: sessions that are over, of which something has not been unpacked
 }
 
-// statsKey is one life of a copy.
-type statsKey struct {
-	region     *plan.Region
-	copy, life int
+// A copyStats is what the lives of a copy have told of their stages.
+type copyStats struct {
+	life   int
+	now    []nodeStage       // by that life, at last
+	before map[int]nodeStage // by all lives before it, together
+}
+
+// add is s with the counts of o.
+func (s nodeStage) add(o nodeStage) nodeStage {
+	s.In, s.Out, s.Filtered, s.Failed = s.In+o.In, s.Out+o.Out, s.Filtered+o.Filtered, s.Failed+o.Failed
+	s.Retries, s.Restarts, s.Busy, s.Hung = s.Retries+o.Retries, s.Restarts+o.Restarts, s.Busy+o.Busy, s.Hung+o.Hung
+	return s
 }
 
 func newNodes(r *run, config []byte, print [32]byte) *nodes {
-	n := &nodes{run: r, config: config, print: print, at: map[*plan.Region]Placement{}, stats: map[statsKey][]nodeStage{},
+	n := &nodes{run: r, config: config, print: print, at: map[*plan.Region]Placement{}, stats: map[copyKey]*copyStats{},
 		reach: map[*plan.Region]*reach{}, begun: map[copyKey]*begun{}, copies: map[copyKey]*copyRecord{}, mute: map[*plan.Region]*muted{},
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
@@ -135,7 +143,20 @@ func (n *nodes) note(s *session, body []byte) (finished []int64) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.stats[statsKey{s.region, s.copy, s.life}] = all.Stages
+	c := n.stats[copyKey{s.region, s.copy}]
+	if c == nil {
+		c = &copyStats{before: map[int]nodeStage{}}
+		n.stats[copyKey{s.region, s.copy}] = c
+	}
+	if s.life > c.life {
+		for _, st := range c.now {
+			c.before[st.Index] = c.before[st.Index].add(st)
+		}
+		c.life, c.now = s.life, nil
+	}
+	if s.life == c.life {
+		c.now = all.Stages
+	}
 	if r := n.copies[copyKey{s.region, s.copy}]; r.now == s.shared {
 		r.told = all.Shared
 	}
@@ -174,12 +195,12 @@ func (n *nodes) counts() map[int]nodeStage {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	sum := map[int]nodeStage{}
-	for _, all := range n.stats {
-		for _, st := range all {
-			t := sum[st.Index]
-			t.In, t.Out, t.Filtered = t.In+st.In, t.Out+st.Out, t.Filtered+st.Filtered
-			t.Retries, t.Restarts, t.Busy, t.Hung = t.Retries+st.Retries, t.Restarts+st.Restarts, t.Busy+st.Busy, t.Hung+st.Hung
-			sum[st.Index] = t
+	for _, c := range n.stats {
+		for i, st := range c.before {
+			sum[i] = sum[i].add(st)
+		}
+		for _, st := range c.now {
+			sum[st.Index] = sum[st.Index].add(st)
 		}
 	}
 	return sum

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	children = supervisor.Main(slices.Concat(
 		[]stages.Blueprint{doubles, shapes, clumsies},
 		[]stages.Blueprint{batched, wild, streams, unending, passes},
-		[]stages.Blueprint{parted, bottomless},
+		[]stages.Blueprint{parted, bottomless, giants},
 		[]stages.Blueprint{printers, quarries},
 		[]stages.Blueprint{lethals},
 		[]stages.Blueprint{accounts, situations},

@@ -26,8 +26,7 @@
 //
 // Refused when a graph is placed: a Stream region in a pool of more than one copy; a stage that is both Streaming and
 // Ordered in such a pool, where a stream that is not at the head occupies the worker that the head needs; in a Stream region,
-// one aggregate that makes several items of a group before another one, where a group of the first need not come again as it
-// was (it ends by time, or what stands before it is unordered).
+// an aggregate behind a stage that makes several of what another aggregate has made.
 //
 // # Words
 //
@@ -40,6 +39,8 @@
 //	accepted     applied to the coordinator's ledger.
 //	finished     an output whose consumer has returned, or that was filtered behind the region, or that failed there.
 //	terminal     an index of a source of which nothing is alive any more.
+//	leaf         what came of one item of a source and of nothing else, last on its way: the item itself, or one of several that
+//	             were made of it. Its path has a number for each stage that made several of one: which of them, or which branch.
 //
 // # State
 //
@@ -70,16 +71,19 @@
 //	Ready     accepts an Open
 //	Refuse    declines it. Another build is no reason; another version or fingerprint is
 //	Result    Keyed: entries, one for each task, in any order
-//	Part      Keyed, Streaming: some outputs of an input ahead of its entry
+//	Part      reserved: Keyed, Streaming: some outputs of an input ahead of its entry
 //	Frame     Stream: outputs, what is done, failures, ends of epochs
-//	Stopped   answers Drain, before End
+//	Stopped   reserved: answers Drain, before End
 //	End       Stream: all is done, and the aggregates are flushed
 //	Abort     the run fails
 //	Event, Stats, Log   may be dropped, and never go before data; the last Stats of a session are not dropped
 //
+// What is reserved has its bytes and its rules, and is not sent by this version: an input of a Keyed region is told at once, in its
+// entry; where a drained source stops is told by Yielded; Log is reserved, too. Member.Stage is 0, for paths have the branches.
+//
 // In both directions:
 //
-//	Profile      a request, and its answer in parts; data goes first
+//	Profile      reserved: a request, and its answer in parts; data goes first
 //	Release      the receiver may use blocks of its arena again
 //	Ping, Pong   fill silences of 2 s
 //
@@ -104,8 +108,8 @@
 //     the coordinator has handed on all but a window of those before (one part by default). Streaming is its author's promise that
 //     outputs come again in the same order.
 //  5. Frame. Seq must be the next one; anything else is a fault in the program, for the session is the fence. In one step:
-//     the slots of what is done are freed, outputs are appended, failures and ends of epochs applied. Parts of an input that
-//     are members of an output, or have failed, are noted as settled until the input is done: a set of stage and path, for
+//     the slots of what is done are freed, outputs are appended, failures and ends of epochs applied. Leaves that are members
+//     of an output, one that has failed among them, are noted as settled until the input is done: a set of paths, for
 //     neither a count nor the highest path says what was filtered or overtaken. What has become of an input is put together
 //     over incarnations: failed before delivered before what the span says, since a node does not know what was settled before
 //     it.
@@ -122,11 +126,13 @@
 //  9. Stream. Done is the set, not a prefix, of inputs of which no output will come in any later frame, and which nothing holds.
 //     What is filtered is in it even where an older input is still held by a batch: a prefix deadlocks a strict batch behind
 //     a filter. An input in an aggregate is not done before the outputs that contain it have left,
-//     with all that came of the input. Outputs that an aggregate has made of one group leave in one frame.
+//     with all that came of the input. Whatever has come of one leaf leaves in one frame, failures included: so outputs of which
+//     the leaves are their own leave at once, while more is made of the same input, and of a group that has become several
+//     items all, or none. In order: nothing leaves ahead of its place.
 //  10. A frame without outputs is sent when there is something done and no frame is due: at once if the region is idle, else with
 //     the next frame, at the latest after half a window of inputs. The end of an epoch is a reason for one, too.
 //  11. Start of a Stream region. Inputs in Open.Done are not yielded again. Those of Open.Partial are, and what is named there is
-//     dropped where it is made, by stage and path: that is exact if a stage that makes several items of one is a function of
+//     dropped where it is made, or where its branch parts: that is exact if a stage that makes several items of one is a function of
 //     its input and its identity. Frames are counted from Open.Next, ends of epochs from Open.Epochs.
 //  12. Loss of the session. Workers are cancelled; every task, group and aggregate is dropped. Opened stages (models,
 //     connections) are kept for the next session if the process lives. A child process exits.
