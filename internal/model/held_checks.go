@@ -26,6 +26,9 @@ func heldChecks() (all []Check) {
 	batch := heldConfig{inputs: 4, first: 2, ordered: true, credit: 2, suppress: true, nodeKills: 3}
 	failing := timed(batch)
 	failing.fails = true
+	leaving := batch // each part leaves at once: there is no aggregate
+	leaving.first = 1
+	leavingTee := heldConfig{inputs: 3, first: 1, tee: true, credit: 2, suppress: true, nodeKills: 3}
 	two := batch
 	two.second = 2
 	twoFailing := kills(timed(two), 1, 1)
@@ -51,6 +54,9 @@ func heldChecks() (all []Check) {
 	add("suppression, shuffle, batch", "", "", Small, shuffled, suppressed, holes)
 	add("suppression, shuffle, batch of batches", "", "", Large, twoShuffled, inSecond, holes)
 	add("suppression, shuffle, timer batch of batches", "", "", Full, timed(twoShuffled), suppressed, inSecond, holes)
+	add("suppression, parts that leave at once", "", "", Small, leaving, suppressed)
+	add("suppression, parts that leave at once, program killed", "", "", Small, kills(leaving, 2, 2), suppressed, inPart)
+	add("suppression, branches that leave at once", "", "", Small, leavingTee, suppressed)
 	add("suppression, tee into batches", "", "", Small, tee, suppressed)
 	add("suppression, tee into timer batches", "", "", Small, timed(tee), suppressed)
 	add("suppression, pieces of batches in batches", "", "", Small, pieces, "accepted pieces suppressed", suppressed)
@@ -67,6 +73,8 @@ func heldChecks() (all []Check) {
 	add("suppression, timer batch", "what was accepted before", "counted wrongly", Small, timed(batch))
 	add("suppression, batch, program killed", "what is finished", "", Small, kills(batch, 2, 2))
 	add("suppression, tee into batches", "the branch", "lost", Small, tee)
+	add("suppression, parts that leave at once", "suppression", "repeated", Small, leaving)
+	add("suppression, branches that leave at once", "the branch", "lost", Small, leavingTee)
 	add("suppression, pieces of batches in batches", "waiting for the other piece", "lost", Small, pieces)
 	// The pieces of a batch can be told apart only if the same batch is made again: these graphs need residue, or are
 	// refused.
