@@ -121,7 +121,9 @@ func (c ailment) check(t *testing.T, r played[int]) {
 func (c ailment) checkBudget(t *testing.T, r played[int]) {
 	t.Helper()
 	f := r.stats.Failures
-	if !errors.Is(r.err, stages.ErrBudget) || len(f) <= c.Skip || r.stats.Failed < int64(len(f)) || r.stats.Restarts != 0 {
+	if !errors.Is(r.err, stages.ErrBudget) || len(f) <= c.Skip || r.stats.Restarts != 0 ||
+		c.Kind != "sink" && r.stats.Failed < int64(len(f)) { // of what a Tee has copied, the other half may be in flight
+
 		t.Errorf("%v: %d failed, %d told of, %d restarts", r.err, r.stats.Failed, len(f), r.stats.Restarts)
 	}
 	for _, f := range f {
