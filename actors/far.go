@@ -303,7 +303,7 @@ func (s *stage) copyIsLost(m *copyLost) {
 		s.loseRegion(m.why.Err)
 		return
 	case !again:
-		s.loseRegion(stages.RestartErrorOf(s.spec.Name, s.record))
+		s.loseRegion(stages.RegionErrorOf(s.spec.Name, s.record))
 		return
 	}
 	s.run.event(NodeLost{Region: s.spec.Name, Copy: m.worker, Life: h.lives - 1, Err: m.why.Err, Retry: pause})

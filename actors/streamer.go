@@ -248,7 +248,7 @@ func (s *streamer) lost(m *copyLost) {
 		s.fail(s.spec, m.why.Err)
 		return
 	case !again:
-		s.fail(s.spec, stages.RestartErrorOf(s.spec.Name, s.record))
+		s.fail(s.spec, stages.RegionErrorOf(s.spec.Name, s.record))
 		return
 	}
 	s.run.event(NodeLost{Region: s.spec.Name, Life: s.life, Err: m.why.Err, Retry: pause})

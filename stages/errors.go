@@ -150,19 +150,24 @@ func (e *HungError) Error() string {
 // Is reports whether target is ErrHung.
 func (e *HungError) Is(target error) bool { return target == ErrHung }
 
-// A RestartError is a stage whose workers died too often. It is ErrRestarts.
+// A RestartError is a stage whose workers died too often, or a region whose processes did. It is ErrRestarts.
 type RestartError struct {
-	Stage    string
+	Stage    string  // or the region, as FROM..TO
+	Process  bool    // it is a region: processes have died, not workers
 	Restarts int     // that counted; what it was replaced for before is forgotten when an item completes
 	Causes   []error // of the deaths that counted, in order of time: the first, and the last eight
 }
 
 // Error names the stage, the number and the last cause.
 func (e *RestartError) Error() string {
-	if e.Restarts == 0 {
-		return fmt.Sprintf("stage %q: a worker died, and none may be replaced: %v", e.Stage, e.Causes[len(e.Causes)-1])
+	where, who, last := "stage", "a worker", e.Causes[len(e.Causes)-1]
+	if e.Process {
+		where, who = "region", "a process"
 	}
-	return fmt.Sprintf("stage %q: a worker died again after %d restarts that counted: %v", e.Stage, e.Restarts, e.Causes[len(e.Causes)-1])
+	if e.Restarts == 0 {
+		return fmt.Sprintf("%s %q: %s died, and none may be replaced: %v", where, e.Stage, who, last)
+	}
+	return fmt.Sprintf("%s %q: %s died again after %d restarts that counted: %v", where, e.Stage, who, e.Restarts, last)
 }
 
 // BudgetErrorOf returns the error of a stage of which more items have failed than may; last is one of them. For the packages of
@@ -174,6 +179,13 @@ func BudgetErrorOf(stage string, failed, finished int64, last *ItemError) error 
 // RestartErrorOf returns the error of a stage of which the last death in r was one too many: for the packages of this module.
 func RestartErrorOf(stage string, r *restart.Record) *RestartError {
 	return &RestartError{Stage: stage, Restarts: r.Counted() - 1, Causes: r.Causes(lastCauses)}
+}
+
+// RegionErrorOf is RestartErrorOf for the processes of a region.
+func RegionErrorOf(region string, r *restart.Record) *RestartError {
+	e := RestartErrorOf(region, r)
+	e.Process = true
+	return e
 }
 
 // lastCauses is how many causes a RestartError has besides the first.

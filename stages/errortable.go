@@ -111,7 +111,7 @@ func apartOf(err error) (form, fields) {
 	case *RestartError:
 		f.add(e.Stage)
 		f.count(int64(e.Restarts))
-		return restartForm, f
+		return restartForm, f.flags(e.Process)
 	case *DefinitionError:
 		f.add(e.Pipeline, e.Stage, e.File, e.Reason)
 		f.count(int64(e.Line))
@@ -200,7 +200,7 @@ func together(kind form, f *fields, inner []error, alike bool) error {
 		if len(inner) == 0 {
 			inner = []error{first}
 		}
-		return &RestartError{Stage: f.text(0), Restarts: int(f.number(0)), Causes: inner}
+		return &RestartError{Stage: f.text(0), Restarts: int(f.number(0)), Process: f.flag(1), Causes: inner}
 	case definedForm:
 		return &DefinitionError{Pipeline: f.text(0), Stage: f.text(1), File: f.text(2), Reason: f.text(3), Line: int(f.number(0))}
 	case pathForm:

@@ -124,6 +124,7 @@ func samples() map[string]error {
 		"one that hangs":     &stages.HungError{Stage: "decode", Worker: 2, Item: id, Stack: "main.f\n"},
 		"a task that hangs":  &stages.HungError{Task: "renew"},
 		"restarts":           &stages.RestartError{Stage: "decode", Restarts: 10, Causes: []error{panicked, errCorrupt}},
+		"deaths":             &stages.RestartError{Stage: "decode..resize", Process: true, Restarts: 10, Causes: []error{panicked, errCorrupt}},
 		"a budget":           stages.BudgetErrorOf("decode", 2, 10, &stages.ItemError{Stage: "decode", Item: id, Attempts: 1, Err: errCorrupt}),
 		"a definition":       &stages.DefinitionError{Pipeline: "p", Stage: "s", File: "x/y.go", Line: 12, Reason: "mailbox 0"},
 		"fatal":              stages.Fatal(fmt.Errorf("row 3: %w", errCorrupt)),
