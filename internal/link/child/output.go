@@ -67,8 +67,12 @@ func (o *output) finish() {
 	select {
 	case <-o.handed:
 	case <-o.givenUp:
-		for range o.lines { // hand is still busy with one
+		for range o.lines {
 			o.spend(0, 1)
+		}
+		select {
+		case <-o.handed:
+		case <-time.After(farewell): // told is at a line, and stuck: that one is its own
 		}
 	}
 	late.Stop()
