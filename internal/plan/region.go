@@ -184,6 +184,17 @@ func (s *Stage) makesSeveral() bool {
 
 // refuse says why a region that is not keyed cannot be elsewhere.
 func (g *Graph) refuse(r *Region) {
+	for _, i := range r.Stages {
+		// A new process knows which items of the sources are done, not what the merge had drawn of each input for the epoch at hand.
+		switch m := g.Stages[i].Mix; {
+		case m != nil && m.EpochItems > 0:
+			r.Cannot = fmt.Sprintf("%q makes epochs of %d items: if its process died, nobody would know how many the epoch at hand has had. What comes before it or behind it can be elsewhere", g.Stages[i].Name, m.EpochItems)
+			return
+		case m != nil && m.UntilFirstEnd:
+			r.Cannot = fmt.Sprintf("%q ends an epoch with its first input that ends: if its process died, nobody would know what it has drawn so far, so the epoch would end elsewhere. What comes before it or behind it can be elsewhere", g.Stages[i].Name)
+			return
+		}
+	}
 	if to := g.Stages[r.To]; r.In.Stage != None && len(to.Rounds) > 0 && len(to.Rounds[0]) > 0 {
 		r.Cannot = r.Why + ", and a merge behind the region restores an order from before it"
 		return

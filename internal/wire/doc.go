@@ -26,7 +26,7 @@
 //
 // Refused when a graph is placed: a Stream region in a pool of more than one copy; a stage that is both Streaming and
 // Ordered in such a pool, where a stream that is not at the head occupies the worker that the head needs; in a Stream region,
-// an aggregate behind a stage that makes several of what another aggregate has made.
+// an aggregate behind a stage that makes several of what another aggregate has made, and a merge that ends epochs by itself.
 //
 // # Words
 //
