@@ -2,13 +2,37 @@ package supervisor_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"testing"
 
 	"github.com/weirflow/weir/stages"
+	"github.com/weirflow/weir/supervisor"
 )
+
+func TestAConfigurationThatIsTooLargeToGoAlongIsRefused(t *testing.T) {
+	child, node := supervisor.Subprocess{}, supervisor.Remote{Addr: "tcp://127.0.0.1:1"}
+	for _, c := range []struct {
+		size int
+		at   supervisor.Placement
+		want string // "": nothing is wrong
+	}{
+		{15 << 20, child, ""},
+		{16 << 20, child, "the configuration takes 16777"},
+		{959 << 10, node, ""},
+		{960 << 10, supervisor.Regions{{From: "last", On: child}, {From: "second", On: supervisor.Pool{Size: 2, Of: node}}}, "the configuration takes 983"},
+	} {
+		err := supervisor.Check(children, quarries.With(quarry{Of: strings.Repeat("x", c.size), Workers: 1}), c.at)
+		switch wrong := new(supervisor.PlacementError); {
+		case c.want == "" && err == nil:
+		case !errors.As(err, &wrong) || c.want == "" || !strings.Contains(wrong.Reason, c.want):
+			t.Errorf("%d bytes at %v: %v", c.size, c.at, err)
+		}
+	}
+}
 
 // A situation is what a process can see of its own limits.
 type situation struct {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/weirflow/weir/internal/link"
 	"github.com/weirflow/weir/internal/plan"
+	"github.com/weirflow/weir/internal/wire"
 	"github.com/weirflow/weir/stages"
 )
 
@@ -132,8 +134,29 @@ func placeElsewhere[Out any](c *core, p stages.Pipeline[Out], at Placement) (all
 	if err = errors.Join(err, c.checkMain(all, g.Name)); err != nil {
 		return nil, nil, err
 	}
-	config, err = p.EncodeConfig()
-	return all, config, err
+	if config, err = p.EncodeConfig(); err != nil {
+		return nil, nil, err
+	}
+	return all, config, checkConfig(all, len(config))
+}
+
+// mostRemoteConfig is less than what a node reads of a session that it has not accepted: with the configuration go names.
+const mostRemoteConfig = link.OpenBytes - 64<<10
+
+// checkConfig refuses a configuration of size bytes that is too large to go along: every process would refuse it.
+func checkConfig(all []placed, size int) (err error) {
+	for _, p := range all {
+		most := wire.MaxConfig
+		if _, remote := p.at.(Remote); remote {
+			most = mostRemoteConfig
+		}
+		if size > most {
+			err = errors.Join(err, &PlacementError{
+				Placement: p.at.String(), Reason: fmt.Sprintf("the configuration takes %d bytes, more than %d: let it name a file that the stages read", size, most),
+			})
+		}
+	}
+	return err
 }
 
 // findNodes finds the nodes of remote regions.

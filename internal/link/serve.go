@@ -39,10 +39,13 @@ type Config struct {
 type Limits struct {
 	Connections int           // of which no session was accepted yet; a newer one takes the place of the oldest; 64
 	Opening     time.Duration // until Open must be there, on a connection and on a stream; 5 s
-	OpenBytes   int           // of Open, and what may come over a connection until a session is accepted; 1 MiB
+	OpenBytes   int           // of Open, and what may come over a connection until a session is accepted; OpenBytes
 	Streams     int           // per connection; 64
 	Idle        time.Duration // of a connection all sessions of which have ended; 1 min
 }
+
+// OpenBytes is how many bytes a node that anybody may reach takes of an Open.
+const OpenBytes = 1 << 20
 
 // overheadBytes are what handshakes and framing may take besides Open.
 const overheadBytes = 64 << 10
@@ -52,7 +55,7 @@ func (l Limits) budget() int64 { return int64(l.OpenBytes) + overheadBytes }
 func (c Config) withDefaults() Config {
 	set(&c.Limits.Connections, 64)
 	set(&c.Limits.Opening, answerTimeout)
-	set(&c.Limits.OpenBytes, 1<<20)
+	set(&c.Limits.OpenBytes, OpenBytes)
 	set(&c.Limits.Streams, 64)
 	set(&c.Limits.Idle, time.Minute)
 	set(&c.Grace, 5*time.Second)
