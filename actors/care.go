@@ -103,7 +103,7 @@ func (c *care) look(stage int, ids *plan.IDs, i int) (suspect, poison bool) {
 		return false, false
 	}
 	var of [plan.MostReaches]plan.Reach
-	n, _ := ids.Reaches(i, i+1, of[:])
+	n := ids.Reaches(i, i+1, of[:])
 	for _, x := range all {
 		at := x.reach()
 		for k := range n {

@@ -131,7 +131,7 @@ func (a *copyActor) hear(what any) {
 		if err == nil {
 			err = errors.New("a node has given up, without a text")
 		}
-		a.tell(&copyFailed{worker: a.i, err: err})
+		a.tell(&copyFailed{err: err})
 		a.lost(&Lost{Err: err, Final: true})
 	case *Lost:
 		a.lost(m)

@@ -227,11 +227,6 @@ func (a *framer) hear(what any) {
 		if err := a.accept(m); err != nil {
 			a.hear(&Lost{Err: err})
 		}
-	case *wire.Stopped:
-		a.stop = map[int]Position{}
-		for _, p := range m.At {
-			a.stop[p.Source] = Position{p.Epoch, p.Index}
-		}
 	case *Counted:
 		a.counted.told = m.Finished
 	case *wire.End:
@@ -290,38 +285,46 @@ func (a *framer) accept(m *wire.Frame) error {
 		a.taken++
 		a.waiting++
 	}
-	f.finished += a.identities(m, f)
+	f.finished = a.identities(m, f)
 	a.part(m)
 	if a.fed != nil {
 		a.over(m)
+	} else {
+		a.isDone(m.Done)
 	}
-	for _, s := range m.Done {
-		if a.fed != nil {
-			break
-		}
+	if len(m.Epochs) > 0 {
+		a.epochs += len(m.Epochs)
+		a.forget()
+	}
+	a.s.run.settle(&a.tally)
+	a.tell(f)
+	return nil
+}
+
+// isDone notes items of the region's own sources that are done.
+func (a *framer) isDone(done []wire.Span) {
+	for _, s := range done {
 		at := EpochOf{s.Source, s.Epoch}
 		if a.done[at] == nil {
 			a.done[at] = &plan.Spans{}
 		}
 		a.done[at].Add(s.From, s.To)
 	}
-	if len(m.Epochs) > 0 {
-		a.epochs += len(m.Epochs)
-		a.partial.DropEpochs(a.epochs)
-		for at := range a.done {
-			if at.Epoch < a.epochs && a.s.spec.Far.Region.Epochs {
-				delete(a.done, at)
-			}
-		}
-		for at := range a.yielded {
-			if _, more := a.yielded[EpochOf{at.Source, at.Epoch + 1}]; at.Epoch < a.epochs && more {
-				delete(a.yielded, at)
-			}
+}
+
+// forget lets go of what no session needs to be told of epochs that are over.
+func (a *framer) forget() {
+	a.partial.DropEpochs(a.epochs)
+	for at := range a.done {
+		if at.Epoch < a.epochs && a.s.spec.Far.Region.Epochs {
+			delete(a.done, at)
 		}
 	}
-	a.s.run.settle(&a.tally)
-	a.tell(f)
-	return nil
+	for at := range a.yielded {
+		if _, more := a.yielded[EpochOf{at.Source, at.Epoch + 1}]; at.Epoch < a.epochs && more {
+			delete(a.yielded, at)
+		}
+	}
 }
 
 // part notes which parts of inputs have come that are not done.

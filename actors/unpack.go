@@ -141,7 +141,7 @@ func (u *unpacking) failure(i int, f *wire.Failure) {
 		err = errors.New("an error without a text")
 	}
 	to := u.fail(u.of(f.Stage), stages.IDOf(g, id), f.Attempts+u.p.lostTimes, err)
-	to.fatal, to.hung, to.counted = f.Fatal, f.Hung, !to.spec.Policy.Strict()
+	to.fatal, to.counted = f.Fatal, !to.spec.Policy.Strict()
 	switch {
 	case f.Lettered:
 		to.letter, to.encoded = f.Letter.Bytes, true
