@@ -132,7 +132,7 @@ func (c *care) apart(stage int, ids *plan.IDs, from, n int) int {
 	return n
 }
 
-// apart is that of the run's care, for items of c.
+// apart is care.apart for items of c; all n where nothing is suspected, and in the stage of a region: its node is careful.
 func (s *stage) apart(c plan.Chunk, from, n int) int {
 	if s.run.care == nil || s.far != nil {
 		return n
