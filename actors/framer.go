@@ -2,7 +2,6 @@ package actors
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -10,7 +9,6 @@ import (
 
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
-	"github.com/weirflow/weir/stages"
 )
 
 // A framer is the worker of a streamer: it has the session, and decodes what comes, which is user code. What it has decoded is
@@ -233,13 +231,9 @@ func (a *framer) hear(what any) {
 		a.leave()
 		a.tell(&copyEnded{finished: a.counted.rest()})
 	case *wire.Abort:
-		err := stages.DecodeError(a.s.run.graph, m.Error)
-		if err == nil {
-			err = errors.New("the node has failed without saying why")
-		}
 		a.shut = true
 		a.leave()
-		a.tell(&framed{abort: err})
+		a.tell(&framed{abort: a.s.run.nodeError(m.Error)})
 	case *Lost:
 		a.suspect(m)
 		a.leave()

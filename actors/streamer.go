@@ -267,11 +267,7 @@ func (s *streamer) fail(of *plan.Stage, err error) {
 	}
 	s.run.fail(of, err)
 	s.failed = true
-	s.over = true
-	if s.timer != nil {
-		s.timer.Stop()
-	}
-	s.cx.Send(s.framer, &endCopy{})
+	s.close()
 	s.upstream()
 	s.outbox.end(true)
 }

@@ -116,7 +116,7 @@ func (n *nodes) share(r *plan.Region) *shared {
 func (n *nodes) keep(s *session) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.kept = append(slices.DeleteFunc(n.kept, func(s *session) bool { return s.unpackedAll() }), s)
+	n.kept = append(slices.DeleteFunc(n.kept, (*session).unpackedAll), s)
 }
 
 // forget lets go of what will not be unpacked any more. What views show stays.
