@@ -103,7 +103,7 @@ func (c *care) look(stage int, ids *plan.IDs, i int) (suspect, poison bool) {
 		return false, false
 	}
 	var of [plan.MostReaches]plan.Reach
-	n, _ := ids.Reaches(i, i+1, of[:])
+	n := ids.Reaches(i, i+1, of[:])
 	for _, x := range all {
 		at := x.reach()
 		for k := range n {
@@ -132,7 +132,7 @@ func (c *care) apart(stage int, ids *plan.IDs, from, n int) int {
 	return n
 }
 
-// apart is that of the run's care, for items of c.
+// apart is care.apart for items of c; all n where nothing is suspected, and in the stage of a region: its node is careful.
 func (s *stage) apart(c plan.Chunk, from, n int) int {
 	if s.run.care == nil || s.far != nil {
 		return n

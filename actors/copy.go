@@ -1,14 +1,12 @@
 package actors
 
 import (
-	"errors"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
-	"github.com/weirflow/weir/stages"
 )
 
 // A copyActor is a worker of a stage that stands for a region: it has a session with a process where the region's stages are. It
@@ -127,11 +125,8 @@ func (a *copyActor) hear(what any) {
 		a.stop()
 		a.tell(&copyEnded{worker: a.i})
 	case *wire.Abort: // its last word
-		err := stages.DecodeError(a.s.run.graph, m.Error)
-		if err == nil {
-			err = errors.New("a node has given up, without a text")
-		}
-		a.tell(&copyFailed{worker: a.i, err: err})
+		err := a.s.run.nodeError(m.Error)
+		a.tell(&copyFailed{err: err})
 		a.lost(&Lost{Err: err, Final: true})
 	case *Lost:
 		a.lost(m)

@@ -73,8 +73,7 @@ type (
 	// copyFailed is told by a copy of which the node has failed the run.
 	copyFailed struct {
 		quiet
-		worker int
-		err    error
+		err error
 	}
 )
 
@@ -121,15 +120,15 @@ func (s *stage) dispatchFar() {
 		if s.doomed != nil && s.dropBehindDoom() {
 			continue
 		}
-		k, suspects := s.nextLost()
-		if suspects >= 0 && !s.isolating() {
+		k, suspect := s.nextLost()
+		if suspect >= 0 && !s.isolating() {
 			w := s.idleCopy()
 			if w < 0 {
 				s.endFar()
 				return
 			}
 			s.far.room = 1
-			s.giveCopy(w, s.recutAt(suspects))
+			s.giveCopy(w, s.recutAt(suspect))
 			continue
 		}
 		if k < 0 && (s.waiting == 0 || s.doomed != nil) {
@@ -153,20 +152,20 @@ func (s *stage) dispatchFar() {
 
 // nextLost returns the places of the first that may go with others, and of the first suspect, among the lost; -1 if there is
 // none.
-func (s *stage) nextLost() (any, suspect int) {
-	any, suspect = -1, -1
+func (s *stage) nextLost() (usual, suspect int) {
+	usual, suspect = -1, -1
 	for k, p := range s.lost {
 		if p.suspect && suspect < 0 {
 			suspect = k
 		}
-		if !p.suspect && any < 0 {
-			any = k
+		if !p.suspect && usual < 0 {
+			usual = k
 		}
-		if any >= 0 && suspect >= 0 {
+		if usual >= 0 && suspect >= 0 {
 			break
 		}
 	}
-	return any, suspect
+	return usual, suspect
 }
 
 // recutAt is recut for the k-th of the lost.

@@ -13,7 +13,6 @@ type fault struct {
 	spec  *plan.Stage
 	item  *stages.ItemError
 	fatal bool
-	hung  bool
 
 	counted  bool  // as finished, by the node
 	finished int64 // by the stage until then, which is not in the run's counts yet

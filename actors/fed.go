@@ -10,7 +10,7 @@ import (
 	"github.com/weirflow/weir/stages"
 )
 
-// A region with an aggregate that is fed from here. Its inputs stay with the framer until they are done: a set of them, not the
+// A stream region that is fed from here. Its inputs stay with the framer until they are done: a set of them, not the
 // first ones, since what an aggregate holds back may be older than what was filtered behind it. What is not done is sent again
 // to the next node.
 

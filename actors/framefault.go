@@ -1,8 +1,6 @@
 package actors
 
 import (
-	"errors"
-
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
 	"github.com/weirflow/weir/stages"
@@ -17,15 +15,13 @@ func (a *framer) faultsOf(m *wire.Frame) (all []*fault) {
 			w.Stage, w.Identity.Source = a.s.spec.Far.Region.From, a.s.spec.Far.Region.From
 		}
 		spec := a.s.run.spec(w.Stage)
-		err := stages.DecodeError(g, w.Error)
-		if err == nil {
-			err = errors.New("an error without a text")
-		}
-		attempts, err := a.suspects.verdict(w, err)
+		attempts, err := a.suspects.verdict(w, a.s.run.nodeError(w.Error))
 		id := plan.ID{Source: w.Identity.Source, Epoch: w.Identity.Epoch, Index: w.Identity.Index, Path: w.Identity.Path}
 		all = append(all, &fault{
-			id: id, spec: spec, item: &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(g, a.named(id)), Attempts: attempts, Err: err},
-			counted: !spec.Policy.Strict(), finished: a.counted.until(w.Stage, w.Finished), fatal: w.Fatal, hung: w.Hung, letter: w.Letter.Bytes, lettered: w.Lettered && spec.Policy.Letters != nil,
+			id: id, spec: spec, fatal: w.Fatal,
+			item:    &stages.ItemError{Stage: spec.Name, Item: stages.IDOf(g, a.named(id)), Attempts: attempts, Err: err},
+			counted: !spec.Policy.Strict(), finished: a.counted.until(w.Stage, w.Finished),
+			letter: w.Letter.Bytes, lettered: w.Lettered && spec.Policy.Letters != nil,
 		})
 	}
 	return all

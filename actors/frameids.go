@@ -9,7 +9,7 @@ import (
 	"github.com/weirflow/weir/stages"
 )
 
-// The identities of what comes out of a region with sources of its own: what was made of which items of them.
+// The identities of what comes out of a stream region: what was made of which items of its sources.
 
 // An inputOf is one item of a source.
 type inputOf struct {

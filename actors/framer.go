@@ -2,7 +2,6 @@ package actors
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -10,7 +9,6 @@ import (
 
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
-	"github.com/weirflow/weir/stages"
 )
 
 // A framer is the worker of a streamer: it has the session, and decodes what comes, which is user code. What it has decoded is
@@ -227,24 +225,15 @@ func (a *framer) hear(what any) {
 		if err := a.accept(m); err != nil {
 			a.hear(&Lost{Err: err})
 		}
-	case *wire.Stopped:
-		a.stop = map[int]Position{}
-		for _, p := range m.At {
-			a.stop[p.Source] = Position{p.Epoch, p.Index}
-		}
 	case *Counted:
 		a.counted.told = m.Finished
 	case *wire.End:
 		a.leave()
 		a.tell(&copyEnded{finished: a.counted.rest()})
 	case *wire.Abort:
-		err := stages.DecodeError(a.s.run.graph, m.Error)
-		if err == nil {
-			err = errors.New("the node has failed without saying why")
-		}
 		a.shut = true
 		a.leave()
-		a.tell(&framed{abort: err})
+		a.tell(&framed{abort: a.s.run.nodeError(m.Error)})
 	case *Lost:
 		a.suspect(m)
 		a.leave()
@@ -290,38 +279,46 @@ func (a *framer) accept(m *wire.Frame) error {
 		a.taken++
 		a.waiting++
 	}
-	f.finished += a.identities(m, f)
+	f.finished = a.identities(m, f)
 	a.part(m)
 	if a.fed != nil {
 		a.over(m)
+	} else {
+		a.isDone(m.Done)
 	}
-	for _, s := range m.Done {
-		if a.fed != nil {
-			break
-		}
+	if len(m.Epochs) > 0 {
+		a.epochs += len(m.Epochs)
+		a.forget()
+	}
+	a.s.run.settle(&a.tally)
+	a.tell(f)
+	return nil
+}
+
+// isDone notes items of the region's own sources that are done.
+func (a *framer) isDone(done []wire.Span) {
+	for _, s := range done {
 		at := EpochOf{s.Source, s.Epoch}
 		if a.done[at] == nil {
 			a.done[at] = &plan.Spans{}
 		}
 		a.done[at].Add(s.From, s.To)
 	}
-	if len(m.Epochs) > 0 {
-		a.epochs += len(m.Epochs)
-		a.partial.DropEpochs(a.epochs)
-		for at := range a.done {
-			if at.Epoch < a.epochs && a.s.spec.Far.Region.Epochs {
-				delete(a.done, at)
-			}
-		}
-		for at := range a.yielded {
-			if _, more := a.yielded[EpochOf{at.Source, at.Epoch + 1}]; at.Epoch < a.epochs && more {
-				delete(a.yielded, at)
-			}
+}
+
+// forget lets go of what no session needs to be told of epochs that are over.
+func (a *framer) forget() {
+	a.partial.DropEpochs(a.epochs)
+	for at := range a.done {
+		if at.Epoch < a.epochs && a.s.spec.Far.Region.Epochs {
+			delete(a.done, at)
 		}
 	}
-	a.s.run.settle(&a.tally)
-	a.tell(f)
-	return nil
+	for at := range a.yielded {
+		if _, more := a.yielded[EpochOf{at.Source, at.Epoch + 1}]; at.Epoch < a.epochs && more {
+			delete(a.yielded, at)
+		}
+	}
 }
 
 // part notes which parts of inputs have come that are not done.

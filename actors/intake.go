@@ -9,7 +9,6 @@ import (
 // An intake stands for what feeds a region, where the region is: it hands on what comes from elsewhere, as credit allows.
 // What may wait in it is bounded by who sends, who has a window of tasks.
 type intake struct {
-	run    *Run
 	spec   *plan.Stage
 	box    *mailbox
 	stats  *stageStats
@@ -26,7 +25,7 @@ type inputEnd struct {
 }
 
 func newIntake(r *Run, s *plan.Stage, out outbox) *intake {
-	a := &intake{run: r, spec: s, stats: r.stats[s.Index], outbox: out}
+	a := &intake{spec: s, stats: r.stats[s.Index], outbox: out}
 	a.outbox.left = func(int) {}
 	return a
 }

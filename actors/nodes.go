@@ -1,8 +1,11 @@
 package actors
 
 import (
+	"errors"
+
 	"github.com/weirflow/weir/internal/plan"
 	"github.com/weirflow/weir/internal/wire"
+	"github.com/weirflow/weir/stages"
 )
 
 // Nodes are where the regions of a graph live: processes, on this machine or another.
@@ -37,4 +40,12 @@ type Lost struct {
 	// then, as far as it is known: of a region with a source or an aggregate.
 	Blames    bool
 	Executing []plan.Executing
+}
+
+// nodeError is an error of a node, which it has encoded. It is never nil.
+func (r *Run) nodeError(encoded []byte) error {
+	if err := stages.DecodeError(r.graph, encoded); err != nil {
+		return err
+	}
+	return errors.New("an error without a text")
 }

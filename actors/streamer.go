@@ -12,8 +12,8 @@ import (
 	"github.com/weirflow/weir/stages"
 )
 
-// A streamer is the stage actor of a stage that stands for a region with sources of its own: what comes out of the region is
-// what it yields. Its worker has the session.
+// A streamer is the stage actor of a stage that stands for a stream region: it hands on what comes out, frame by frame. Its worker, the
+// framer, has the session.
 type streamer struct {
 	run    *Run
 	spec   *plan.Stage
@@ -267,11 +267,7 @@ func (s *streamer) fail(of *plan.Stage, err error) {
 	}
 	s.run.fail(of, err)
 	s.failed = true
-	s.over = true
-	if s.timer != nil {
-		s.timer.Stop()
-	}
-	s.cx.Send(s.framer, &endCopy{})
+	s.close()
 	s.upstream()
 	s.outbox.end(true)
 }

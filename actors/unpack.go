@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -136,12 +135,8 @@ func (u *unpacking) failure(i int, f *wire.Failure) {
 	if id.Source < 0 || id.Source >= len(g.Stages) {
 		id = u.id(i)
 	}
-	err := stages.DecodeError(g, f.Error)
-	if err == nil {
-		err = errors.New("an error without a text")
-	}
-	to := u.fail(u.of(f.Stage), stages.IDOf(g, id), f.Attempts+u.p.lostTimes, err)
-	to.fatal, to.hung, to.counted = f.Fatal, f.Hung, !to.spec.Policy.Strict()
+	to := u.fail(u.of(f.Stage), stages.IDOf(g, id), f.Attempts+u.p.lostTimes, u.a.s.run.nodeError(f.Error))
+	to.fatal, to.counted = f.Fatal, !to.spec.Policy.Strict()
 	switch {
 	case f.Lettered:
 		to.letter, to.encoded = f.Letter.Bytes, true

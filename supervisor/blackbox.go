@@ -51,8 +51,7 @@ func (s *session) executing() []plan.Executing {
 	if s.box == nil {
 		return nil
 	}
-	all, _ := plan.ReadBlackBox(s.box.Contents()) // who has had no slot is executed again, and has one then, or is not found
-	return all
+	return plan.ReadBlackBox(s.box.Contents()) // who has had no slot is executed again, and has one then, or is not found
 }
 
 // unopened ends a session that was not opened, because of err. Where the black box says that the region had begun all the same, the

@@ -10,7 +10,7 @@ import (
 	"github.com/weirflow/weir/stages"
 )
 
-// Failures in a region with sources of its own, and when they are told.
+// Failures in a stream region, and when they are told.
 
 // holdBack sees to it that inputs which have failed together are told in their turn: where items keep their order, behind those
 // before; and at the end if the region's run fails of them.

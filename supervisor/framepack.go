@@ -120,7 +120,7 @@ func (f *frames) fill(m *wire.Frame) (more bool) {
 		if w.rec != nil {
 			m.Failed = append(m.Failed, w.rec.rec)
 		}
-		bytes += f.send1(m, w, k)
+		bytes += f.move(m, w, k)
 		if q.pop(k); k < len(w.outs) {
 			return k == fit
 		}
@@ -129,8 +129,8 @@ func (f *frames) fill(m *wire.Frame) (more bool) {
 	return false
 }
 
-// send1 adds the first k outputs of w to a frame, and returns their bytes.
-func (f *frames) send1(m *wire.Frame, w *waiting, k int) (bytes int) {
+// move puts the first k outputs of w into a frame, and returns their bytes.
+func (f *frames) move(m *wire.Frame, w *waiting, k int) (bytes int) {
 	if w.row {
 		f.members = slices.Grow(f.members, k)
 		for i := range k {

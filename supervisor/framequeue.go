@@ -221,7 +221,7 @@ func (f *frames) complete(w *waiting) int {
 	case f.queue.all:
 		return len(w.outs)
 	case w.row:
-		return int(f.over1(&w.root))
+		return int(f.overInRow(&w.root))
 	case w.rec != nil && f.untimely(w.rec):
 		return 0
 	}
@@ -231,15 +231,15 @@ func (f *frames) complete(w *waiting) int {
 		}
 	}
 	for _, l := range w.leaves {
-		if l.Path == "" && f.over1(&plan.Root{Source: l.Source, Epoch: l.Epoch, Index: l.Index, N: l.N, Step: 1}) < l.N {
+		if l.Path == "" && f.overInRow(&plan.Root{Source: l.Source, Epoch: l.Epoch, Index: l.Index, N: l.N, Step: 1}) < l.N {
 			return 0
 		}
 	}
 	return len(w.outs)
 }
 
-// over1 returns how many of the inputs of r are over and may be told to be, without a gap.
-func (f *frames) over1(r *plan.Root) int64 {
+// overInRow returns how many of the inputs of r are over and may be told to be, without a gap.
+func (f *frames) overInRow(r *plan.Root) int64 {
 	at := actors.EpochOf{Source: r.Source, Epoch: r.Epoch}
 	p, last, behind := f.epochs[at], f.last[at], f.behind[at]
 	if p == nil {

@@ -18,9 +18,8 @@ import (
 	"github.com/weirflow/weir/stages"
 )
 
-// A frames sends what comes out of a region with sources of its own. An output leaves when nothing of what it was made of is
-// alive any more: so everything that came of an input leaves in one frame, and what is done is a set of inputs, which the next
-// node need not yield again.
+// A frames sends what comes out of a stream region. An output leaves with all else that came of its leaves (framequeue.go), and what is
+// done is a set of inputs, which the next node need not yield again.
 type frames struct {
 	t     *tenancy
 	limit chan struct{} // told when more frames may be sent
@@ -90,7 +89,7 @@ func newFrames(t *tenancy) *frames {
 	return f
 }
 
-// config is what a region with sources wants to be told of.
+// config is what a stream region wants to be told of.
 func (f *frames) config(c *actors.Config) {
 	c.OnEnds, c.OnFailed, c.OnYielded, c.Resume, c.FailsHere = f.ended, f.fails, f.yields, f.resume(), true
 	c.Letters = lettersOf(f.t, frameKeeper{f})
@@ -117,7 +116,7 @@ func (f *frames) resume() *actors.Resume {
 	return r
 }
 
-// hear handles what the coordinator says to a region with sources.
+// hear handles what the coordinator says to a stream region.
 func (f *frames) hear(m wire.Message) {
 	switch m := m.(type) {
 	case *wire.Limit:

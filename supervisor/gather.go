@@ -184,20 +184,6 @@ func (g *gather) tried(_ int, id plan.ID) int {
 	return 0
 }
 
-// letters have the region's stages keep the items that have failed for good, to be sent with their failure.
-func (g *gather) letters() (all []actors.Letters) {
-	var with []int
-	for _, i := range g.t.region.Stages {
-		if g.t.graph.Stages[i].Policy.Letters != nil {
-			with = append(with, i)
-		}
-	}
-	if with == nil {
-		return nil
-	}
-	return []actors.Letters{{Stages: with, To: keeper{g}}}
-}
-
 // A keeper is a dead-letter sink that keeps the items for failed.
 type keeper struct{ g *gather }
 

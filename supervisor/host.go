@@ -162,7 +162,7 @@ type tenancy struct {
 	inside *plan.Graph
 	actors *actors.Run
 	gather *gather // of a keyed region
-	frames *frames // of one with sources
+	frames *frames // of any other
 	shared *shared
 	box    *plan.BlackBox             // nil: what is executed is noted nowhere
 	some   []int                      // stages of which some items may fail
@@ -203,7 +203,7 @@ func (t *tenancy) run(ctx context.Context) error {
 		t.frames.config(&cfg)
 		t.watched(&cfg)
 	} else {
-		cfg.Letters, cfg.OnEnds, cfg.OnFailed = t.gather.letters(), t.gather.over, t.gather.failed
+		cfg.Letters, cfg.OnEnds, cfg.OnFailed = lettersOf(t, keeper{t.gather}), t.gather.over, t.gather.failed
 	}
 	t.actors = t.host.actors().Start(ctx, t.inside, cfg)
 	t.counts.Store(t.actors)

@@ -25,9 +25,6 @@ type nodes struct {
 	placed []placed                   // immutable after placeRegions
 	held   []int                      // of each of placed: items that are with its copies at most; 0: its own bounds say it
 
-	ctx    context.Context // of everything below; ends when the run's part in other processes is to end
-	cancel context.CancelFunc
-
 	mu     sync.Mutex
 	open   int                     // guarded by mu: sessions that have not ended
 	closed bool                    // guarded by mu: no more are begun
@@ -54,18 +51,16 @@ func (s nodeStage) add(o nodeStage) nodeStage {
 }
 
 func newNodes(r *run, config []byte, print [32]byte) *nodes {
-	n := &nodes{run: r, config: config, print: print, at: map[*plan.Region]Placement{}, stats: map[copyKey]*copyStats{},
+	return &nodes{run: r, config: config, print: print, at: map[*plan.Region]Placement{}, stats: map[copyKey]*copyStats{},
 		reach: map[*plan.Region]*reach{}, begun: map[copyKey]*begun{}, copies: map[copyKey]*copyRecord{}, mute: map[*plan.Region]*muted{},
 	}
-	n.ctx, n.cancel = context.WithCancel(context.Background())
-	return n
 }
 
 // Start implements actors.Nodes.
 func (n *nodes) Start(r *plan.Region, copy int, open wire.Open, told func(any)) actors.Session {
 	s := &session{nodes: n, region: r, copy: copy, life: open.Incarnation, first: open, told: told}
 	s.shared, s.box = n.share(r), n.box(r)
-	s.ctx, s.cancel = context.WithCancel(n.ctx)
+	s.ctx, s.cancel = context.WithCancel(context.Background())
 	n.mu.Lock()
 	n.open++
 	n.begin(s)
@@ -121,7 +116,7 @@ func (n *nodes) share(r *plan.Region) *shared {
 func (n *nodes) keep(s *session) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.kept = append(slices.DeleteFunc(n.kept, func(s *session) bool { return s.unpackedAll() }), s)
+	n.kept = append(slices.DeleteFunc(n.kept, (*session).unpackedAll), s)
 }
 
 // forget lets go of what will not be unpacked any more. What views show stays.
@@ -190,7 +185,7 @@ func (n *nodes) fill(all []actors.StageStats) {
 	}
 }
 
-// counts returns the counts of a stage, over all lives of all copies.
+// counts returns the counts of stages, by index, over all lives of all copies.
 func (n *nodes) counts() map[int]nodeStage {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -214,7 +209,7 @@ func mode(r *plan.Region) wire.Mode {
 	return wire.Stream
 }
 
-// open is the first message of a session.
+// opening is the first message of a session.
 func (n *nodes) opening(s *session) *wire.Open {
 	g := n.run.graph
 	o := s.first

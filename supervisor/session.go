@@ -25,16 +25,16 @@ type session struct {
 	ctx        context.Context // ends with Stop
 	cancel     context.CancelFunc
 
-	mu    sync.Mutex
-	link  *link.Session // guarded by mu; nil before it is ready
-	addr  string        // of a remote node, once it is known; owned by live
-	ended bool          // guarded by mu: the node has said that it is through
-	last  bool          // guarded by mu: it was told that nothing comes any more
+	shared *shared
+	box    *arena.Box // nil: there is none
+	addr   string     // of a remote node, once it is known; owned by live
 
-	shared   *shared
-	box      *arena.Box // nil: there is none
-	expected int        // blocks that have come and were not unpacked; guarded by mu
-	gone     bool       // nothing more comes; guarded by mu
+	mu       sync.Mutex
+	link     *link.Session // guarded by mu; nil before it is ready
+	ended    bool          // guarded by mu: the node has said that it is through
+	last     bool          // guarded by mu: it was told that nothing comes any more
+	expected int           // guarded by mu: blocks that have come and were not unpacked
+	gone     bool          // guarded by mu: nothing more comes
 }
 
 // Pack implements actors.Session.

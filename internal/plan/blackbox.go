@@ -10,7 +10,7 @@ import (
 // record has a sum.
 //
 //	slot    0  sum of all below; 0: nobody executes anything
-//	        8  bits of a record: what 8, reaches 8, path 8, exact 1, cut 1, stage 16 from bit 32 on
+//	        8  bits of a record: what 8, reaches 8, path 8, exact 1, stage 16 from bit 32 on
 //	       16  four reaches: source and epoch, from, to
 //	      112  the path
 //	      248  1 while a flush is under way
@@ -23,12 +23,12 @@ type BlackBox struct {
 
 const (
 	slotBytes = 256
-	// MostReaches is how many epochs of sources one record can speak of.
+	// MostReaches is how many epochs of sources one record can speak of. Of an item that was made of more, it says the first ones.
 	MostReaches = 4
 	pathAt      = 16 + MostReaches*24
 	flushAt     = slotBytes - 8
 	mostPath    = flushAt - pathAt
-	// BlackBoxBytes is the size of a black box: 255 workers, and a slot that says that there were more.
+	// BlackBoxBytes is the size of a black box: 256 workers.
 	BlackBoxBytes = 256 * slotBytes
 )
 
@@ -46,13 +46,13 @@ const (
 // NewBlackBox returns one in mem, which is zero.
 func NewBlackBox(mem []byte) *BlackBox {
 	b := &BlackBox{mem: mem}
-	for i := len(mem)/slotBytes - 1; i > 0; i-- {
+	for i := len(mem)/slotBytes - 1; i >= 0; i-- {
 		b.free = append(b.free, i)
 	}
 	return b
 }
 
-// Take returns a slot for a worker, or nil if there is none left: then it is known that somebody was not heard. A nil box has none.
+// Take returns a slot for a worker, or nil if there is none left. A nil box has none.
 func (b *BlackBox) Take() *Slot {
 	if b == nil {
 		return nil
@@ -61,7 +61,6 @@ func (b *BlackBox) Take() *Slot {
 	defer b.mu.Unlock()
 	n := len(b.free)
 	if n == 0 {
-		b.mem[0] = 1
 		return nil
 	}
 	i := b.free[n-1]
@@ -113,8 +112,8 @@ func (s *Slot) Items(stage int, ids *IDs, from, to int) {
 	if s == nil {
 		return
 	}
-	n, all := ids.Reaches(from, to, s.few[:])
-	s.note(DoesItems, stage, s.few[:n], !all, to-from == 1 && ids.plain(from), "")
+	n := ids.Reaches(from, to, s.few[:])
+	s.note(DoesItems, stage, s.few[:n], to-from == 1 && ids.plain(from), "")
 }
 
 // Item says that the worker is at one item.
@@ -124,28 +123,25 @@ func (s *Slot) Item(stage int, name Name) {
 	}
 	s.few[0] = name.Reach
 	if len(name.Path) > mostPath {
-		s.note(DoesItems, stage, s.few[:1], false, false, "")
+		s.note(DoesItems, stage, s.few[:1], false, "")
 		return
 	}
-	s.note(DoesItems, stage, s.few[:1], false, true, name.Path)
+	s.note(DoesItems, stage, s.few[:1], true, name.Path)
 }
 
 // Note says that the worker is at something that is no item.
 func (s *Slot) Note(what Doing, stage int) {
 	if s != nil {
-		s.note(what, stage, nil, false, false, "")
+		s.note(what, stage, nil, false, "")
 	}
 }
 
-func (s *Slot) note(what Doing, stage int, of []Reach, cut, exact bool, path string) {
+func (s *Slot) note(what Doing, stage int, of []Reach, exact bool, path string) {
 	s.put(0, 0)
 	s.put(flushAt, 0)
 	head := uint64(what) | uint64(len(of))<<8 | uint64(len(path))<<16 | uint64(uint16(stage))<<32
 	if exact {
 		head |= 1 << 24
-	}
-	if cut {
-		head |= 1 << 25
 	}
 	s.put(8, head)
 	for i := range of {
@@ -185,21 +181,20 @@ type Executing struct {
 	Stage int
 	Flush bool // what it was at is a flush, behind items or among them
 	Of    []Reach
-	Cut   bool   // there was more than is in Of
 	Exact bool   // it is one item, of which Of has the inputs
 	Path  string // of that
 }
 
 // ReadBlackBox returns what the workers of a process were at that is dead. Whatever is in mem, which it may be: records that are not
-// whole are left out. more says that there were workers that had no slot.
-func ReadBlackBox(mem []byte) (all []Executing, more bool) {
-	for i := 1; (i+1)*slotBytes <= len(mem); i++ {
+// whole are left out. Of workers that had no slot it knows nothing.
+func ReadBlackBox(mem []byte) (all []Executing) {
+	for i := 0; (i+1)*slotBytes <= len(mem); i++ {
 		slot := mem[i*slotBytes : (i+1)*slotBytes]
 		if e, ok := readSlot(slot, i); ok {
 			all = append(all, e)
 		}
 	}
-	return all, len(mem) > 0 && mem[0] != 0
+	return all
 }
 
 func readSlot(mem []byte, i int) (e Executing, ok bool) {
@@ -210,7 +205,7 @@ func readSlot(mem []byte, i int) (e Executing, ok bool) {
 		return e, false
 	}
 	e = Executing{
-		What: Doing(head), Stage: int(head >> 32 & 0xffff), Flush: word(flushAt) != 0, Exact: head>>24&1 != 0, Cut: head>>25&1 != 0,
+		What: Doing(head), Stage: int(head >> 32 & 0xffff), Flush: word(flushAt) != 0, Exact: head>>24&1 != 0,
 		Path: string(mem[pathAt : pathAt+path]),
 	}
 	for k := range reaches {

@@ -159,7 +159,6 @@ type Family struct {
 	fate    atomic.Uint32
 	parents IDs      // immutable once members exist
 	one     [1]Run   // memory for a single run of parents
-	made    uint32   // members, if several items have become them together
 	special *special // nil: its members share their fate, and are called after their parents
 }
 
@@ -235,7 +234,6 @@ func (s *IDs) Merged(t *Tally, parents *IDs, at Run, n int) {
 	}
 	f := t.family()
 	f.alive.Store(int64(n))
-	f.made = uint32(n)
 	first, kids := at, true // an output without parents is named as a child of at
 	if parents.n > 0 {
 		first, kids = parents.runs[0], n > 1

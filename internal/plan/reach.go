@@ -18,11 +18,11 @@ func (r *Reach) Meets(o *Reach) bool {
 const fewRuns = 8
 
 // Reaches is the smallest Reach, for each epoch of each source, of all that the items [from, to) were made of. It goes into into,
-// and its length is returned; all says that there was room. The items must be alive.
-func (s *IDs) Reaches(from, to int, into []Reach) (n int, all bool) {
-	c := collector{into: into, all: true}
+// as far as there is room, and its length is returned. The items must be alive.
+func (s *IDs) Reaches(from, to int, into []Reach) (n int) {
+	c := collector{into: into}
 	c.ids(s, from, to)
-	return c.n, c.all
+	return c.n
 }
 
 // plain reports whether item i is all that came of an item of a source.
@@ -34,7 +34,6 @@ func (s *IDs) plain(i int) bool {
 type collector struct {
 	into []Reach
 	n    int
-	all  bool
 }
 
 func (c *collector) ids(s *IDs, from, to int) {
@@ -82,7 +81,6 @@ func (c *collector) add(r *Run, from, to int64) {
 		}
 	}
 	if c.n == len(c.into) {
-		c.all = false
 		return
 	}
 	c.into[c.n] = Reach{int(r.src), int(r.epoch), from, to}
@@ -100,7 +98,7 @@ type Name struct {
 func (s *IDs) NameOf(i int) Name {
 	id := s.At(i)
 	var some [MostReaches]Reach
-	n, _ := s.Reaches(i, i+1, some[:])
+	n := s.Reaches(i, i+1, some[:])
 	for k := range n {
 		if x := some[k]; x.Source == id.Source && x.Epoch == id.Epoch {
 			return Name{x, id.Path}

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,28 +79,11 @@ func (s *Settled) DropEpochs(epoch int) {
 
 // Each tells all of it, in order.
 func (s *Settled) Each(tell func(item ID, path string, n int64)) {
-	var items []ID
-	for id := range s.of {
-		items = append(items, id)
-	}
-	slices.SortFunc(items, func(a, b ID) int {
-		switch {
-		case a.Source != b.Source:
-			return a.Source - b.Source
-		case a.Epoch != b.Epoch:
-			return a.Epoch - b.Epoch
-		case a.Index < b.Index:
-			return -1
-		}
-		return 1
+	items := slices.SortedFunc(maps.Keys(s.of), func(a, b ID) int {
+		return cmp.Or(a.Source-b.Source, a.Epoch-b.Epoch, cmp.Compare(a.Index, b.Index))
 	})
 	for _, id := range items {
-		var paths []string
-		for p := range s.of[id] {
-			paths = append(paths, p)
-		}
-		slices.Sort(paths)
-		for _, p := range paths {
+		for _, p := range slices.Sorted(maps.Keys(s.of[id])) {
 			for _, x := range s.of[id][p].All() {
 				tell(id, p+"."+strconv.FormatInt(x.From, 10), x.To-x.From)
 			}

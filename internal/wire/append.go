@@ -25,7 +25,7 @@ func Append(dst []byte, m Message) []byte {
 		}
 		return append(uvarint(dst, m.Last), bits)
 	case *Limit:
-		return uvarint(uvarint(dst, m.Frames), m.Bytes)
+		return uvarint(dst, m.Frames)
 	case *Stopped:
 		return positions(count(dst, len(m.At)), m.At)
 	case *Cancel:

@@ -76,15 +76,12 @@ func (p *place) member(m *Member) (bits byte) {
 	if m.Path != "" {
 		bits |= memberPath
 	}
-	if m.Stage != p.stage {
-		bits |= memberStage
-	}
 	return bits
 }
 
 // behind is where the next member usually begins: siblings of one input are followed by others.
 func (m *Member) behind() place {
-	p := place{source: m.Source, epoch: m.Epoch, index: m.Index, stage: m.Stage}
+	p := place{source: m.Source, epoch: m.Epoch, index: m.Index}
 	if m.Path == "" {
 		p.index += m.N
 	}
@@ -107,9 +104,6 @@ func appendMembers(dst []byte, list []Member, at *place) []byte {
 		}
 		if bits&memberPath != 0 {
 			dst = text(dst, m.Path)
-		}
-		if bits&memberStage != 0 {
-			dst = count(dst, m.Stage)
 		}
 		*at = m.behind()
 	}

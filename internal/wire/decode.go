@@ -50,7 +50,7 @@ func (r *reader) small(k kind) Message {
 	case kindEnd:
 		return &End{Last: r.uvarint(), Failed: r.bits(endFailed) != 0}
 	case kindLimit:
-		return &Limit{Frames: r.uvarint(), Bytes: r.uvarint()}
+		return &Limit{Frames: r.uvarint()}
 	case kindDrain:
 		return &Drain{}
 	case kindStopped:

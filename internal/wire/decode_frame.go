@@ -106,21 +106,12 @@ func (r *reader) member(m *Member, bits byte, at *place) {
 		if bits&memberPath != 0 {
 			m.Path = r.path()
 		}
-		if bits&memberStage != 0 {
-			start := r.off
-			if stage := r.stage(); stage != at.stage {
-				at.stage = stage
-			} else if r.reason == "" {
-				r.off = start
-				r.fail(roundabout)
-			}
-		}
 	}
 	if at.index < 0 || m.Path == "" && at.index > MaxIndex-m.N || m.Path != "" && m.N > MaxCount {
 		r.fail(tooLarge)
 		return
 	}
-	m.Source, m.Epoch, m.Index, m.Stage = at.source, at.epoch, at.index, at.stage
+	m.Source, m.Epoch, m.Index = at.source, at.epoch, at.index
 	*at = m.behind()
 }
 

@@ -62,7 +62,7 @@
 //	Task      inputs; only while fewer than the window are out
 //	End       behind the last Task, and again to every later incarnation
 //	Limit     Stream: how many frames may be sent by now
-//	Drain     Stream with a source: yield no more, answer with Stopped
+//	Drain     Stream with a source: yield no more
 //	Skip      Stream with a source: end this epoch, go on with the next
 //	Cancel    stop now; nothing is answered
 //
@@ -79,7 +79,8 @@
 //	Event, Stats, Log   may be dropped, and never go before data; the last Stats of a session are not dropped
 //
 // What is reserved has its bytes and its rules, and is not sent by this version: an input of a Keyed region is told at once, in its
-// entry; where a drained source stops is told by Yielded; Log is reserved, too. Member.Stage is 0, for paths have the branches.
+// entry (so Item.Skip is 0, and rule 4 rests); where a drained source stops is told by Yielded and Done; what a child prints comes
+// by pipes (Log).
 //
 // In both directions:
 //
@@ -161,9 +162,9 @@
 //	coordinator dies     Its child processes end. A new run begins from a token.
 //	end of stream        Keyed: when all slots are free, End goes to the sessions, and they close. Stream: the region's End is
 //	                     accepted after its last frame.
-//	drain                The source is here: it stops. It is in a node: Drain, and the answer goes into every later Open.Stop; a
-//	                     node that dies before it answers is asked again. It stops behind the highest index that it has yielded
-//	                     or that is done; what is missing below is yielded again; End.
+//	drain                The source is here: it stops. It is in a node: Drain, and it stops behind what it has yielded. A node that is
+//	                     not the first does not know what that was: its session ends, and Open.Stop says it to the next one, the
+//	                     highest index that was told as yielded; what is missing below is yielded again; End.
 //	cancel, abort        Cancel to all, close after the grace, then kill. Slots are dropped, and counted as not consumed.
 //
 // Who has sent the last message waits for the other's end of the stream before it closes: closing loses what is still queued.
@@ -223,7 +224,7 @@
 //	Task       fewer ids out than the window w of the session; an entry gives one back. w = workers of the first stage, and as
 //	           much again as the flow needs, up to 1024, bounded in bytes
 //	Result     none: its slot is its place
-//	Frame      with outputs: Limit, absolute; frames taken + V and their bytes. Without outputs: free, at most one for each input
+//	Frame      with outputs: Limit, absolute; frames taken + V. Without outputs: free, at most one for each input
 //	dropped    a message that is dropped gives its credit back as one that is accepted does
 //
 //	Keyed      slots M = N*w + r for N copies; r >= 0 is slack for order (N*w if ordered, else 0). No M or w deadlocks.
@@ -273,8 +274,7 @@
 //	             list Finished
 //	  FrameOutput  bits (16 sibling, 32 failed: no path, no bytes); 1 epoch (else that of the one before); nothing: one next member;
 //	             2 list of members; 4 path; always bytes; 8 list of blocks
-//	  Member     bits; 2 source, epoch; 1 step of the index; 4 number of items, minus 2 (else 1); 8 path; 16 stage (else that of
-//	             the one before, at first 0). Next is behind the last item of the member before; behind one with a path it is the
+//	  Member     bits; 2 source, epoch; 1 step of the index; 4 number of items, minus 2 (else 1); 8 path. Next is behind the last item of the member before; behind one with a path it is the
 //	             same input
 //	  Span       bits (2, 4: the fate); 1 source, epoch; always From, counted from where the span before ends (from 0 in
 //	             another source or epoch), and To - From - 1

@@ -50,8 +50,7 @@ const (
 	memberSource = 0x02 // source and epoch are not those of the member before
 	memberRun    = 0x04 // more than one item
 	memberPath   = 0x08
-	memberStage  = 0x10 // not that of the member before
-	memberBits   = 0x1f
+	memberBits   = 0x0f
 
 	// Of a Span: the fate is its other two bits.
 	spanSource = 0x01 // source and epoch are not those of the span before
@@ -74,7 +73,6 @@ const (
 type place struct {
 	source, epoch int
 	index         int64
-	stage         int // of members
 }
 
 // bits are those of what must be said of id.

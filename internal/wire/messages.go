@@ -27,7 +27,7 @@ type Open struct {
 	Pipeline    string   // by which the node knows it
 	From, To    string   // names of the stages between which the region lies; "": it begins with sources, it ends with the graph
 	Copy        int      // from 0
-	Incarnation int      // of the copy, from 0
+	Incarnation int      // of the copy, from 1
 	Build       string   // of the coordinator's program, for people
 	Fingerprint [32]byte // of the graph that the coordinator has built; the node's must be the same
 	Config      []byte   // of the pipeline, encoded
@@ -102,7 +102,7 @@ type Task struct {
 // An Item is one input.
 type Item struct {
 	ID       uint64 // given by the coordinator in order of arrival, from 0; never used again, but by the same item
-	Skip     int    // outputs that have been accepted and are not to be sent again: of Streaming only
+	Skip     int    // outputs that have been accepted and are not to be sent again; reserved with Part: 0
 	Attempt  int    // times that it was given to a session which was lost
 	Identity Identity
 	Payload  Payload
@@ -140,18 +140,18 @@ type End struct {
 }
 
 // Limit lets a Stream region send frames with outputs. The coordinator sends it as frames are taken: how many may have been sent
-// since Open, with how many bytes of outputs. Neither is ever lower than before. Frames without outputs need none.
-type Limit struct{ Frames, Bytes uint64 }
+// since Open. It is never lower than before. Frames without outputs need none.
+type Limit struct{ Frames uint64 }
 
-// Drain is the coordinator's: the sources of a Stream region are to yield no more. It is answered by Stopped; what was
-// yielded runs to its end.
+// Drain is the coordinator's: the sources of a Stream region are to yield no more. What was yielded runs to its end.
 type Drain struct{}
 
 // Skip is the coordinator's: the sources of a Stream region are to end this epoch here, if they are not beyond it, and to go on
 // with the next one. What of it is under way may still come. It is sent again in every later session.
 type Skip struct{ Epoch int }
 
-// Stopped is the node's answer to Drain: where its sources end. It comes before End, and goes into every later Open.
+// Stopped is the node's answer to Drain: where its sources end. It comes before End, and goes into every later Open. It is reserved:
+// nothing sends it.
 type Stopped struct{ At []Position } // ascending
 
 // Cancel is the coordinator's: everything ends now. It is not answered; the session is closed after the grace.
@@ -196,7 +196,7 @@ type Failure struct {
 	Lettered bool     // there is a Letter; without it that is not sent
 }
 
-// Part is some of the outputs of an input that is still worked on. The node sends it for stages that are Streaming, and never
+// Part is some of the outputs of an input that is still worked on. It is reserved: nothing sends it. The node sends it for stages that are Streaming, and never
 // more than a window of parts ahead of what was handed on.
 type Part struct {
 	ID      uint64
@@ -227,14 +227,12 @@ type FrameOutput struct {
 	Payload Payload
 }
 
-// A Member is items that an output was made of: inputs in a row, or siblings in a row, of those that came of one input. Where a
-// stage made several of one item (a Tee is such a stage), the stage and the path are its name: paths alone are the same in all
-// branches.
+// A Member is items that an output was made of: inputs in a row, or siblings in a row, of those that came of one input. The path of
+// such a leaf has a number for each stage that made several of one item, and for each branch: so it names one thing in the region.
 type Member struct {
 	Source, Epoch int
 	Index         int64
 	N             int64  // at least 1: inputs from Index on, or siblings from Path on, whose last number counts up
-	Stage         int    // index of the stage that made several of one; 0 for what is one to one with the source's
 	Path          string // "" or ".3.0"
 }
 
@@ -263,10 +261,11 @@ type Event struct{ Body []byte }
 // Stats are the counts of a session so far, from the node. They may be dropped, but for the last ones, which come before End.
 type Stats struct{ Body []byte }
 
-// Log is output of a node, a line or less. It may be dropped, and never goes before data.
+// Log is output of a node, a line or less. It may be dropped, and never goes before data. It is reserved: nothing sends it.
 type Log struct{ Text string }
 
-// Profile asks a node for a profile; its answers have the same ID and carry the parts of it, in order. Data goes first.
+// Profile asks a node for a profile; its answers have the same ID and carry the parts of it, in order. Data goes first. It is
+// reserved: nothing sends it.
 type Profile struct {
 	ID   uint64
 	Name string        // as runtime/pprof has it, or "cpu" or "trace"

@@ -186,7 +186,7 @@ func (d dice) members(at *wire.Member) []wire.Member {
 			at.N = 1 + d.Int64N(50)
 		case d.oneIn(3):
 			at.Index -= d.Int64N(2) * min(1, at.Index)
-			if at.Path, at.Stage = d.path(), d.stage(); at.Path != "" {
+			if at.Path = d.path(); at.Path != "" {
 				at.N = 1 + d.number(wire.MaxCount-1)
 			}
 		}
@@ -245,7 +245,7 @@ func (d dice) open() *wire.Open {
 	for _, p := range d.positions() {
 		at := p.Index / 2
 		for range d.IntN(3) {
-			m.Partial = append(m.Partial, wire.Member{Source: p.Source, Epoch: p.Epoch, Index: at, N: 1 + d.Int64N(4), Stage: d.stage(), Path: d.path()})
+			m.Partial = append(m.Partial, wire.Member{Source: p.Source, Epoch: p.Epoch, Index: at, N: 1 + d.Int64N(4), Path: d.path()})
 			at += d.Int64N(3)
 		}
 	}
@@ -288,7 +288,7 @@ func (d dice) message(k int) wire.Message {
 	case 4:
 		return &wire.End{Last: d.Uint64() >> d.IntN(64), Failed: d.oneIn(2)}
 	case 5:
-		return &wire.Limit{Frames: d.Uint64() >> d.IntN(64), Bytes: d.Uint64() >> d.IntN(64)}
+		return &wire.Limit{Frames: d.Uint64() >> d.IntN(64)}
 	case 6:
 		return &wire.Drain{}
 	case 7:

@@ -80,7 +80,6 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		{"the same epoch, said", []byte{12, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0}, "Frame", 10, "goes without saying"},
 		{"members, namely the next one", []byte{12, 0, 0, 0, 1, 1, 0, 0, 0, 2, 1, 0, 0}, "Frame", 10, "goes without saying"},
 		{"more members than announced", []byte{12, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}, "Frame", 10, "more elements than it announces"},
-		{"the same stage, said", []byte{12, 0, 0, 0, 1, 1, 0, 0, 0, 2, 1, 16, 0, 0}, "Frame", 12, "goes without saying"},
 		{"siblings above their limit", cat([]byte{12, 0, 0, 0, 1, 1, 0, 0, 0, 2, 1, 12}, appendUvarint(nil, wire.MaxCount-1), []byte{2, '.', '1', 0}), "Frame", 0, "above its limit"},
 		{"end of an epoch behind the items", []byte{4, 0, 1, 1, 0, 0, 0, 0, 2}, "Task", 8, "above its limit"},
 		{"a task without its bits", []byte{4}, "Task", 1, "it ends too early"},

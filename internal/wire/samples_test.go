@@ -40,8 +40,8 @@ func samples() []wire.Message {
 		Config: []byte{0x81, 0xa1, 'n', 1}, Mode: wire.Stream, Window: 64, Grace: 5 * time.Second, Arena: 64 << 20, Next: 9, Epochs: 1,
 		Done: []wire.Span{{Epoch: 1, From: 0, To: 40, Fate: 1}, {Epoch: 1, From: 41, To: 50, Fate: 2}, {Source: 2, From: 3, To: 4}},
 		Partial: []wire.Member{
-			{Epoch: 1, Index: 40, N: 300, Stage: 2, Path: ".0"}, {Epoch: 1, Index: 40, N: 1, Stage: 3, Path: ".1.12"},
-			{Epoch: 1, Index: 51, N: 1, Stage: 3},
+			{Epoch: 1, Index: 40, N: 300, Path: ".0"}, {Epoch: 1, Index: 40, N: 1, Path: ".1.12"},
+			{Epoch: 1, Index: 51, N: 1},
 		},
 		Stop: []wire.Position{{Epoch: 1, Index: 90}, {Source: 2, Index: 5}},
 		Box:  64 << 10,
@@ -62,7 +62,7 @@ func samples() []wire.Message {
 			{ID: 9, Skip: 4, Attempt: 1, Identity: id(1, 2, 3, ".3.0"), Payload: of("odd", block, block)},
 			{ID: 2, Identity: id(1, 2, 3, ".3.1"), Payload: of("again")},
 		}, Ends: []wire.EpochEnd{{Epoch: 1, After: 2}}},
-		&wire.End{Last: 1000}, &wire.Limit{Frames: 16, Bytes: 1 << 30}, &wire.Drain{}, &wire.Skip{Epoch: 3},
+		&wire.End{Last: 1000}, &wire.Limit{Frames: 16}, &wire.Drain{}, &wire.Skip{Epoch: 3},
 		&wire.Stopped{At: []wire.Position{{Epoch: 1, Index: 90}, {Epoch: 2, Index: 1}}}, &wire.Cancel{Reason: "interrupted"},
 		&wire.Result{Entries: []wire.Entry{
 			{ID: 0, Outputs: []wire.Output{{Payload: of("usual")}}},
@@ -77,7 +77,7 @@ func samples() []wire.Message {
 			Outputs: []wire.FrameOutput{
 				{Epoch: 1, Members: []wire.Member{{Epoch: 1, Index: 50, N: 1}}, Payload: of("first")},
 				{Epoch: 1, Members: []wire.Member{{Epoch: 1, Index: 51, N: 1}}, Payload: of("usual")},
-				{Epoch: 1, Members: []wire.Member{{Epoch: 1, Index: 52, N: 8}, {Epoch: 1, Index: 61, N: 3, Stage: 2, Path: ".2"}, {Epoch: 1, Index: 61, N: 1, Stage: 2, Path: ".9"}, {Index: math.MaxInt64 - 5, N: 5}}, Path: ".0", Payload: of("batch", block)},
+				{Epoch: 1, Members: []wire.Member{{Epoch: 1, Index: 52, N: 8}, {Epoch: 1, Index: 61, N: 3, Path: ".2"}, {Epoch: 1, Index: 61, N: 1, Path: ".9"}, {Index: math.MaxInt64 - 5, N: 5}}, Path: ".0", Payload: of("batch", block)},
 				{Epoch: 1, Sibling: true, Path: ".1", Payload: of("of the same")},
 				{Epoch: 2},
 				{Epoch: 2, Members: []wire.Member{{Epoch: 1, Index: 70, N: 1, Path: ".1.0"}}, Failed: true},
