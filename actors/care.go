@@ -152,7 +152,7 @@ type gate struct {
 }
 
 // gatePatience is how long anybody waits at a gate.
-const gatePatience = time.Second
+const gatePatience = time.Minute
 
 // enter waits until a worker may execute, or done is closed.
 func (g *gate) enter(done <-chan struct{}, alone bool) {

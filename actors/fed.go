@@ -16,10 +16,9 @@ import (
 
 // A fed is what the framer of such a region has besides.
 type fed struct {
-	lots   []*fedLot
-	count  uint64 // inputs ever; the id of the next one
-	ended  bool   // no more come
-	failed bool   // those that have come are not all
+	lots  []*fedLot
+	count uint64 // inputs ever; the id of the next one
+	ended bool   // no more come
 }
 
 // A fedLot is a chunk of inputs.
@@ -39,10 +38,7 @@ type (
 		chunk plan.Chunk
 	}
 	// fedEnd says to a framer that no more inputs come: behind them, so it is no control message.
-	fedEnd struct {
-		quiet
-		failed bool
-	}
+	fedEnd struct{ quiet }
 	// fedDone is told by a framer: so many places of its input have left.
 	fedDone struct {
 		quiet
@@ -77,7 +73,7 @@ func (a *framer) sendAll() {
 		a.send(l)
 	}
 	if a.fed.ended {
-		a.session.Send(&wire.End{Last: a.fed.count, Failed: a.fed.failed})
+		a.session.Send(&wire.End{Last: a.fed.count})
 	}
 }
 

@@ -110,8 +110,8 @@ func (a *framer) Receive(c actor.Context) {
 		}
 		a.take(m.chunk)
 	case *fedEnd:
-		if a.fed.ended, a.fed.failed = true, m.failed; a.ready {
-			a.session.Send(&wire.End{Last: a.fed.count, Failed: a.fed.failed})
+		if a.fed.ended = true; a.ready {
+			a.session.Send(&wire.End{Last: a.fed.count})
 		}
 	case *frameGone:
 		a.waiting--

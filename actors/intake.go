@@ -14,15 +14,11 @@ type intake struct {
 	stats  *stageStats
 	outbox outbox
 	ended  bool
-	failed bool // what has come is not complete
 	over   bool
 }
 
 // inputEnd says that no input comes any more.
-type inputEnd struct {
-	quiet
-	failed bool
-}
+type inputEnd struct{ quiet }
 
 func newIntake(r *Run, s *plan.Stage, out outbox) *intake {
 	a := &intake{spec: s, stats: r.stats[s.Index], outbox: out}
@@ -40,7 +36,7 @@ func (a *intake) Receive(c actor.Context) {
 		a.stats.in.Add(int64(m.Len()))
 		a.outbox.push(out{chunk: m})
 	case *inputEnd:
-		a.ended, a.failed = true, m.failed
+		a.ended = true
 	case *edge:
 		m.pending.Store(false)
 	case *cancel:
@@ -64,7 +60,7 @@ func (a *intake) Receive(c actor.Context) {
 	}
 	if a.outbox.flush(); a.ended && a.outbox.empty() {
 		a.over = true
-		a.outbox.end(a.failed)
+		a.outbox.end(false)
 	}
 }
 
@@ -74,6 +70,6 @@ func (r *Run) Inputs(n int) (plan.Chunk, int) { return r.intake.spec.Pool.Get(n)
 // Put hands inputs to a region's graph. It does not block.
 func (r *Run) Put(c plan.Chunk) { r.send(r.pidOf(r.intake.spec.Index), c) }
 
-// EndInput says that no more are put; failed, that what was put is not complete, so that nothing is made of what is held back. It does
-// not block.
-func (r *Run) EndInput(failed bool) { r.send(r.pidOf(r.intake.spec.Index), &inputEnd{failed: failed}) }
+// EndInput says that no more are put. It does not block. After a failure before the region that is said, too: what is held back is flushed
+// by the mark of an epoch's end, which does not come then.
+func (r *Run) EndInput() { r.send(r.pidOf(r.intake.spec.Index), &inputEnd{}) }

@@ -78,7 +78,7 @@ func (s *streamer) Receive(c actor.Context) {
 		return
 	case *eos:
 		s.failed = s.failed || m.failed
-		s.cx.Send(s.framer, &fedEnd{failed: m.failed})
+		s.cx.Send(s.framer, &fedEnd{})
 		return
 	case *fedDone:
 		s.left += uint64(m.places)

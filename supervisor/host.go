@@ -284,7 +284,7 @@ func (t *tenancy) receive(ctx context.Context) error {
 			}
 		case *wire.End:
 			ended = true
-			t.actors.EndInput(m.Failed)
+			t.actors.EndInput()
 		case *wire.Cancel:
 			return nil
 		case *wire.Limit, *wire.Drain, *wire.Skip:

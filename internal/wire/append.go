@@ -19,11 +19,7 @@ func Append(dst []byte, m Message) []byte {
 	case *Task:
 		return appendTask(dst, m)
 	case *End:
-		var bits byte
-		if m.Failed {
-			bits = endFailed
-		}
-		return append(uvarint(dst, m.Last), bits)
+		return uvarint(dst, m.Last)
 	case *Limit:
 		return uvarint(dst, m.Frames)
 	case *Stopped:

@@ -48,7 +48,7 @@ func (r *reader) small(k kind) Message {
 		m.Text = r.text(MaxText)
 		return m
 	case kindEnd:
-		return &End{Last: r.uvarint(), Failed: r.bits(endFailed) != 0}
+		return &End{Last: r.uvarint()}
 	case kindLimit:
 		return &Limit{Frames: r.uvarint()}
 	case kindDrain:

@@ -279,7 +279,6 @@
 //	  Span       bits (2, 4: the fate); 1 source, epoch; always From, counted from where the span before ends (from 0 in
 //	             another source or epoch), and To - From - 1
 //	Profile      bits (1 last), and the other fields
-//	End          Last; bits (1 failed)
 //	Block, Position, EpochEnd   their fields
 //
 // The numbers that stand before elements (items, blocks and so on) are those of the whole message, so that a receiver makes

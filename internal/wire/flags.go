@@ -65,7 +65,6 @@ const (
 
 	// Of a Task and of a Profile.
 	taskIsolated = 0x01
-	endFailed    = 0x01
 	profileLast  = 0x01
 )
 

@@ -134,9 +134,6 @@ type Block struct {
 // and from the node of a Stream region behind the last frame.
 type End struct {
 	Last uint64 // id of the last task, or number of the last frame, plus one; 0: there was none
-	// Failed says that something before the region has failed, so that its input is not complete: it makes nothing of what it
-	// holds back. From the coordinator.
-	Failed bool
 }
 
 // Limit lets a Stream region send frames with outputs. The coordinator sends it as frames are taken: how many may have been sent

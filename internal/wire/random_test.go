@@ -286,7 +286,7 @@ func (d dice) message(k int) wire.Message {
 		m.Ends = d.ends(len(m.Items))
 		return m
 	case 4:
-		return &wire.End{Last: d.Uint64() >> d.IntN(64), Failed: d.oneIn(2)}
+		return &wire.End{Last: d.Uint64() >> d.IntN(64)}
 	case 5:
 		return &wire.Limit{Frames: d.Uint64() >> d.IntN(64)}
 	case 6:
