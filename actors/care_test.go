@@ -49,7 +49,7 @@ func TestASuspectIsAlone(t *testing.T) {
 	})
 }
 
-// Functions may wait for each other: after a second everybody goes on, and is not waited for again.
+// Functions may wait for each other: after gatePatience everybody goes on, and is not waited for again.
 func TestNobodyWaitsForLongAtTheGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{changed: make(chan struct{})}

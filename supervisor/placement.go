@@ -35,7 +35,8 @@ type Subprocess struct {
 	// GOMAXPROCS is how many goroutines of the child run at once, at most 8192. 0: as many as it has cores.
 	GOMAXPROCS int
 	// MemoryBytes is the child's GOMEMLIMIT. Where the system can limit the memory of a process, it does so 256 MiB above
-	// that: a child that wants more dies and is replaced. At least 1 MiB; 0: no limit.
+	// that: a child that wants more dies and is replaced. The system looks when memory is asked for anew, so a single large piece
+	// may still fit into what Go has reserved, and the next one is what fails. At least 1 MiB; 0: no limit.
 	MemoryBytes int64
 	// ArenaBytes is the shared memory for large payloads, from 16 KiB on, in each direction: byte slices, slices of numbers,
 	// codecs.Bulk and Views, that are items themselves. It takes memory as it is used, up to this much. An item that finds no room goes
