@@ -59,8 +59,6 @@ func slowFour(ctx context.Context, v int) iter.Seq2[int, error] {
 	}
 }
 
-func single(_ context.Context, v int) ([]int, error) { return []int{v}, nil }
-
 // A pairing makes two items of each two: their sum, and their difference.
 type pairing struct{ held []int }
 
