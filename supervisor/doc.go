@@ -40,7 +40,8 @@
 // Three verbs. Nothing: the sources end, the loop ends, everything is released. Drain: the sources end now, the loop
 // ends after what they had yielded. Stop: all ends now. Stop after any end is free, so that defer run.Stop() is
 // always right, and a loop that is left early stops the run by itself: with a loop, a forgotten Stop leaks nothing. A run
-// that nobody loops over lasts until Stop, or the end of its context.
+// that nobody loops over lasts until Stop, or the end of its context. Stop does not wait for listeners: a program that ends behind
+// it may miss the last events, which Run.Wait waits for.
 //
 // An error comes once, as the last turn of the loop, and stays readable in Err. There is nothing to check after the
 // loop.

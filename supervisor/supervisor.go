@@ -48,7 +48,7 @@ func New(cfg Config) *Supervisor {
 	return &Supervisor{cfg, &herald{to: cfg.OnEvent}, &core{}}
 }
 
-// Main returns a supervisor, with the zero Config, for the pipelines defs: the first statement of main, or of TestMain.
+// Main returns a supervisor, with the zero Config (With makes one with another), for the pipelines defs: the first statement of main, or of TestMain.
 // Whatever stands before it should be nothing, because a child process of this program would run it too. Two
 // definitions with one name are an error of Deploy.
 func Main(defs ...stages.Blueprint) *Supervisor {
