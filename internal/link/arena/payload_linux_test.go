@@ -3,6 +3,8 @@ package arena_test
 import (
 	"bytes"
 	"errors"
+	"os"
+	"os/exec"
 	"runtime"
 	"sync"
 	"testing"
@@ -188,7 +190,17 @@ func TestAViewIsNotGivenBackWhileItIsCopied(t *testing.T) {
 }
 
 // What user code has never seen is given back when nobody refers to it; of the rest there may be slices.
+// What was looked at and forgotten stays mapped for as long as the process lives, and other tests count mappings: so this one has a
+// process of its own.
 func TestForgottenViewsAreCounted(t *testing.T) {
+	if os.Getenv("WEIR_TEST_FORGETS") == "" {
+		alone := exec.Command("/proc/self/exe", "-test.run=^TestForgottenViewsAreCounted$")
+		alone.Env = append(os.Environ(), "WEIR_TEST_FORGETS=1")
+		if out, err := alone.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
 	s := connect(t, 1<<20)
 	forget := func(look int) {
 		got := sent(t, s, stages.ViewOf(noise(20_000, 1)), stages.ViewOf(noise(20_000, 2)), stages.ViewOf(noise(20_000, 3)))
