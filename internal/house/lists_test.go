@@ -69,6 +69,8 @@ func lists() house.Lists {
 			"supervisor/schedule_run_test.go take":                             "the consumer of a run in a bubble",
 			"supervisor/graph_stop_test.go TestEveryWayOutOfAGraphEndsAllOfIt": "called in a bubble",
 			"supervisor/aggregate_wait_test.go checkWaits":                     "runs in a bubble, one per seed",
+			"supervisor/headspace/headspace_test.go loader":                    "sleeps only in bubbles, else it has no pauses",
+			"supervisor/headspace/headspace_test.go analyze":                   "called in a bubble",
 		},
 		// "file name": what a hot path file uses off the item's way.
 		HotPath: map[string]string{
