@@ -122,7 +122,7 @@ func (c ailment) checkBudget(t *testing.T, r played[int]) {
 	t.Helper()
 	f := r.stats.Failures
 	if !errors.Is(r.err, stages.ErrBudget) || len(f) <= c.Skip || r.stats.Restarts != 0 ||
-		c.Kind != "sink" && r.stats.Failed < int64(len(f)) { // of what a Tee has copied, the other half may be in flight
+		c.Kind != "sink" && r.stats.Failed < int64(len(f)) { // a known defect, docs/placement.md: the other branch is cut off elsewhere
 
 		t.Errorf("%v: %d failed, %d told of, %d restarts", r.err, r.stats.Failed, len(f), r.stats.Restarts)
 	}

@@ -145,6 +145,7 @@ func (n *nodes) note(s *session, body []byte) (finished []int64) {
 	}
 	if s.life > c.life {
 		for _, st := range c.now {
+			st.Hung = 0 // what did not return has ended with its process
 			c.before[st.Index] = c.before[st.Index].add(st)
 		}
 		c.life, c.now = s.life, nil

@@ -88,33 +88,23 @@ func unproved(credentials func(*target) credentials.TransportCredentials) func(*
 
 // cutOff sends messages in a good session, which the node must end.
 func cutOff(messages ...wire.Message) func(*target) error {
-	return func(a *target) error {
-		s, conn, err := a.session(a.good(), func(*wire.Open) {})
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		for _, m := range messages {
-			s.Send(m)
-		}
-		for {
-			if _, err := s.Recv(); err != nil {
-				return nil
-			}
-		}
-	}
+	return cutOffIn(func(*target, *wire.Open) {}, messages)
 }
 
 // cutOffStream is cutOff in a session with the whole graph, or with a part that is fed.
 func cutOffStream(fed bool, messages ...wire.Message) func(*target) error {
+	return cutOffIn(func(a *target, o *wire.Open) {
+		o.Pipeline, o.From, o.To, o.Mode = "doubles", "", "", wire.Stream
+		if fed {
+			o.Pipeline, o.From, o.To = "batched", "batch", "batch"
+		}
+		o.Config, o.Fingerprint = a.configs[o.Pipeline], a.prints[o.Pipeline]
+	}, messages)
+}
+
+func cutOffIn(open func(*target, *wire.Open), messages []wire.Message) func(*target) error {
 	return func(a *target) error {
-		s, conn, err := a.session(a.good(), func(o *wire.Open) {
-			o.Pipeline, o.From, o.To, o.Mode = "doubles", "", "", wire.Stream
-			if fed {
-				o.Pipeline, o.From, o.To = "batched", "batch", "batch"
-			}
-			o.Config, o.Fingerprint = a.configs[o.Pipeline], a.prints[o.Pipeline]
-		})
+		s, conn, err := a.session(a.good(), func(o *wire.Open) { open(a, o) })
 		if err != nil {
 			return err
 		}
